@@ -1,0 +1,36 @@
+// Options that several commands share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "engine/engine.h"
+
+namespace terrace::cli {
+
+/// Which model, and how it is computed.
+struct ModelOptions {
+  std::string model;  ///< empty: the default model
+  size_t threads = 0;
+  size_t context = 0;
+  std::string isa = "auto";
+  std::string numeric = "standard";
+  std::string kv = "f16";
+
+  /// Adds MODEL (required or not) and the options to a command.
+  void add(CLI::App& command, bool required);
+  engine::EngineOptions engine() const;
+};
+
+/// The path of the model to use: the given one, or the default model where scripts/demo puts it.
+Result<std::string> model_path(const std::string& given);
+
+/// Loads the model, with a progress line on stderr when that is a terminal.
+Result<std::unique_ptr<engine::Engine>> load_engine(const ModelOptions& options);
+
+/// Sets by SIGINT: commands that generate stop at the next token and exit with 130.
+void catch_interrupts();
+bool interrupted();
+void clear_interrupt();
+
+}  // namespace terrace::cli

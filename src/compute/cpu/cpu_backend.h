@@ -1,0 +1,102 @@
+// The CPU backend: panels, a thread team, and the kernels of one instruction set.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/result.h"
+#include "base/thread_team.h"
+#include "compute/backend.h"
+#include "compute/cpu/kernels/kernels.h"
+
+namespace terrace::compute {
+
+/// The instruction sets that this processor can run, best first.
+std::vector<const Kernels*> usable_kernels();
+
+struct CpuOptions {
+  size_t threads = 0;              ///< 0: one per usable core
+  std::string isa = "auto";        ///< auto, scalar, avx2, avxvnni, avx512, avx512vnni
+  bool float_activations = false;  ///< the reference numeric profile: activations are not rounded to 8-bit codes
+};
+
+/// A matrix as panels of 16 rows.
+class CpuMatrix : public Matrix {
+ public:
+  CpuMatrix(const MatrixView& view, size_t panel_bytes)
+      : type_(view.type), rows_(view.rows), inputs_(view.inputs), panel_bytes_(panel_bytes), data_(panels() * panel_bytes, Purpose::weights) {}
+  uint32_t type() const override { return type_; }
+  size_t rows() const override { return rows_; }
+  size_t inputs() const override { return inputs_; }
+  size_t panels() const { return (rows_ + kPanel - 1) / kPanel; }
+  std::byte* panel(size_t index) const { return data_.data() + index * panel_bytes_; }
+  size_t panel_bytes() const { return panel_bytes_; }
+  const BlockKernels* kernels = nullptr;
+
+ private:
+  uint32_t type_;
+  size_t rows_, inputs_, panel_bytes_;
+  Buffer data_;
+};
+
+/// The speed limits of this machine as this team can reach them; measured, not assumed.
+struct Limits {
+  double read_bytes_per_second = 0;
+  double integer_operations_per_second = 0;
+};
+
+class CpuBackend : public Backend {
+ public:
+  /// An error when the instruction set is unknown or this processor lacks it.
+  static Result<std::unique_ptr<CpuBackend>> create(const CpuOptions& options);
+
+  std::unique_ptr<Matrix> place(const MatrixView& view) override;
+  void embed(const Matrix& table, std::span<const int32_t> tokens, Rows out) override;
+  void norm(Rows x, const Norm& norm, Rows out) override;
+  void linear(Rows x, const std::optional<Norm>& norm, std::span<const Linear> outputs) override;
+  void gated_linear(Rows x, const std::optional<Norm>& norm, const Matrix& gate, const Matrix& up, GateFunction function, Rows out) override;
+  void turns(const Rope& rope, std::span<const RowSpan> spans, Rows out) override;
+  void attention(const Attention& attention, std::span<const RowSpan> spans) override;
+  std::string_view instruction_set() const override { return kernels_->name; }
+  size_t threads() const override { return team_.size(); }
+
+  /// Measures once, about 20 ms; `data` is what to read (a few hundred megabytes give the memory's speed, less the cache's).
+  Limits measure_limits(std::span<const std::byte> data);
+
+ private:
+  CpuBackend(const CpuOptions& options, const Kernels* kernels, size_t threads);
+
+  /// Input rows as the kernels take them, in the forms that a call's matrices need.
+  struct Input {
+    const float* floats = nullptr;
+    size_t float_stride = 0;
+    const ActivationBlock* codes = nullptr;
+    size_t blocks = 0;  ///< per row, and the stride between rows
+  };
+  /// What of an Input a call needs: both for a group with float and with quantised matrices.
+  struct Needs {
+    bool floats = false;
+    bool codes = false;
+  };
+  Needs needs_of(const Matrix& matrix) const;
+  size_t input_bytes(size_t rows, size_t width, const std::optional<Norm>& norm, Needs needs) const;
+  Input prepare_rows(Rows x, size_t first, size_t last, const std::optional<Norm>& norm, Needs needs, std::byte* scratch) const;
+  /// Prepares x, then calls work(input, first, last) on pieces of 0..count, all on the team.
+  void with_input(Rows x, const std::optional<Norm>& norm, Needs needs, size_t count, size_t grain,
+                  FunctionRef<void(const Input&, size_t, size_t)> work);
+  void multiply(const CpuMatrix& matrix, size_t panel, const Input& input, size_t first_row, size_t rows, float* tile) const;
+  size_t panel_grain(size_t panels, size_t panel_bytes, size_t rows) const;
+
+  void rotate_and_store(const Attention& attention, std::span<const RowSpan> spans);
+  void attend(const Attention& attention, std::span<const RowSpan> spans);
+
+  const Kernels* kernels_;
+  bool float_activations_;
+  ThreadTeam team_;
+  std::vector<Buffer> scratch_;  // one per member, for inputs that each member prepares for itself
+  Buffer shared_scratch_;        // for inputs that the team prepares together
+};
+
+}  // namespace terrace::compute

@@ -1,0 +1,132 @@
+// Kernels over one row: quantisation of activations, norms, gated activations, and the polynomials they need.
+#pragma once
+
+#include "compute/cpu/kernels/dot.inl.h"
+
+namespace {
+
+using terrace::compute::Activation;
+
+/// e^x: 2^n times a degree-7 polynomial of the rest (|r| <= ln(2) / 2, truncation error 6e-9); exactly 0 below -87.
+inline Simd::F exponential(Simd::F x) {
+  const Simd::F low = Simd::set1(-87.0F);
+  const Simd::F bounded = Simd::min(Simd::max(x, low), Simd::set1(88.0F));
+  const Simd::F n = Simd::round(Simd::mul(bounded, Simd::set1(1.44269504F)));
+  Simd::F r = Simd::fma(n, Simd::set1(-0.693359375F), bounded);
+  r = Simd::fma(n, Simd::set1(2.12194440e-4F), r);
+  Simd::F p = Simd::set1(1.0F / 5040);
+  p = Simd::fma(p, r, Simd::set1(1.0F / 720));
+  p = Simd::fma(p, r, Simd::set1(1.0F / 120));
+  p = Simd::fma(p, r, Simd::set1(1.0F / 24));
+  p = Simd::fma(p, r, Simd::set1(1.0F / 6));
+  p = Simd::fma(p, r, Simd::set1(0.5F));
+  p = Simd::fma(p, r, Simd::set1(1.0F));
+  p = Simd::fma(p, r, Simd::set1(1.0F));
+  return Simd::select_less(x, low, Simd::set1(0.0F), Simd::scale_by_power(p, n));
+}
+
+/// x * sigmoid(x)
+inline Simd::F silu(Simd::F x) {
+  const Simd::F one = Simd::set1(1.0F);
+  return Simd::div(x, Simd::add(one, exponential(Simd::sub(Simd::set1(0.0F), x))));
+}
+
+/// x * (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, which is x * sigmoid of twice that argument
+inline Simd::F gelu_tanh(Simd::F x) {
+  const Simd::F inner = Simd::fma(Simd::mul(Simd::mul(x, x), x), Simd::set1(0.044715F), x);
+  const Simd::F one = Simd::set1(1.0F);
+  return Simd::div(x, Simd::add(one, exponential(Simd::mul(inner, Simd::set1(-1.59576912F)))));
+}
+
+/// Calls use(i, valid) for each 16 values of a row; the last call may have fewer valid ones.
+template <class Use>
+void for_each_16(size_t size, Use use) {
+  size_t i = 0;
+  for (; i + 16 <= size; i += 16) use(i, 16);
+  if (i < size) use(i, size - i);
+}
+
+/// 16 values of a row, zeros past its end.
+inline void load16(const float* x, size_t valid, Simd::F (&out)[kLaneGroups]) {
+  float padded[16] = {};
+  if (valid < 16) {
+    for (size_t i = 0; i < valid; ++i) padded[i] = x[i];
+    x = padded;
+  }
+  for (size_t g = 0; g < kLaneGroups; ++g) out[g] = Simd::load(x + g * Simd::lanes);
+}
+
+inline void store16(float* out, size_t valid, const Simd::F (&x)[kLaneGroups]) {
+  float padded[16];
+  float* to = valid < 16 ? padded : out;
+  for (size_t g = 0; g < kLaneGroups; ++g) Simd::store(to + g * Simd::lanes, x[g]);
+  if (valid < 16) {
+    for (size_t i = 0; i < valid; ++i) out[i] = padded[i];
+  }
+}
+
+void quantize(const float* x, size_t blocks, ActivationBlock* out) {
+  for (size_t b = 0; b < blocks; ++b, x += 32, ++out) {
+    Simd::F values[2 * kLaneGroups], largest[kLaneGroups];
+    for (size_t i = 0; i < 2 * kLaneGroups; ++i) values[i] = Simd::load(x + i * Simd::lanes);
+    for (size_t i = 0; i < kLaneGroups; ++i) largest[i] = Simd::max(Simd::abs(values[i]), Simd::abs(values[i + kLaneGroups]));
+    const float maximum = Simd::max16(largest);
+    const Simd::F inverse = Simd::set1(maximum > 0 ? 127.0F / maximum : 0.0F);
+    Simd::I codes[2 * kLaneGroups];
+    for (size_t i = 0; i < 2 * kLaneGroups; ++i) {
+      codes[i] = Simd::to_int(Simd::mul(values[i], inverse));
+      Simd::store_int8(out->codes + i * Simd::lanes, codes[i]);
+    }
+    const int32_t first = Simd::isum16(codes), second = Simd::isum16(codes + kLaneGroups), sum = first + second;
+    out->scale = maximum / 127.0F;
+    out->scaled_sum = out->scale * static_cast<float>(sum);
+    out->minus_8_sums = -8 * sum;
+    out->minus_16_sums = -16 * sum;
+    out->minus_128_sums = -128 * sum;
+    out->minus_32_sums[0] = -32 * first;
+    out->minus_32_sums[1] = -32 * second;
+    out->padding = 0;
+  }
+}
+
+/// Squares are summed in 16 lanes (input i in lane i mod 16), which are then folded.
+void rms_norm(const float* x, const float* gain, size_t size, float epsilon, float* out) {
+  Simd::F sum[kLaneGroups];
+  for (auto& s : sum) s = Simd::set1(0.0F);
+  for_each_16(size, [&](size_t i, size_t valid) {
+    Simd::F v[kLaneGroups];
+    load16(x + i, valid, v);
+    for (size_t g = 0; g < kLaneGroups; ++g) sum[g] = Simd::fma(v[g], v[g], sum[g]);
+  });
+  const float mean = Simd::sum16(sum) / static_cast<float>(size) + epsilon;
+  const Simd::F factor = Simd::set1(1.0F / __builtin_sqrtf(mean));
+  for_each_16(size, [&](size_t i, size_t valid) {
+    Simd::F v[kLaneGroups], w[kLaneGroups];
+    load16(x + i, valid, v);
+    if (gain) load16(gain + i, valid, w);
+    for (size_t g = 0; g < kLaneGroups; ++g) v[g] = gain ? Simd::mul(Simd::mul(v[g], factor), w[g]) : Simd::mul(v[g], factor);
+    store16(out + i, valid, v);
+  });
+}
+
+void gate(Activation activation, const float* gates, const float* up, size_t size, float* out) {
+  for_each_16(size, [&](size_t i, size_t valid) {
+    Simd::F a[kLaneGroups], b[kLaneGroups];
+    load16(gates + i, valid, a);
+    load16(up + i, valid, b);
+    for (size_t g = 0; g < kLaneGroups; ++g) a[g] = Simd::mul(activation == Activation::silu ? silu(a[g]) : gelu_tanh(a[g]), b[g]);
+    store16(out + i, valid, a);
+  });
+}
+
+void to_half(const float* x, size_t size, uint16_t* out) {
+  for_each_16(size, [&](size_t i, size_t valid) {
+    Simd::F v[kLaneGroups];
+    load16(x + i, valid, v);
+    uint16_t halves16[16];
+    for (size_t g = 0; g < kLaneGroups; ++g) Simd::store_half(halves16 + g * Simd::lanes, v[g]);
+    for (size_t j = 0; j < valid; ++j) out[i + j] = halves16[j];
+  });
+}
+
+}  // namespace

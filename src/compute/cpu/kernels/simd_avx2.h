@@ -1,0 +1,132 @@
+// 8 lanes in 256-bit registers: AVX2 with FMA and F16C, and AVX-VNNI's integer dot product where the unit is compiled for it.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace {
+
+struct Simd {
+  static constexpr size_t lanes = 8;
+  static constexpr size_t registers = 16;
+  using F = __m256;
+  using I = __m256i;
+
+  static F set1(float x) { return _mm256_set1_ps(x); }
+  static F load(const float* p) { return _mm256_loadu_ps(p); }
+  static F load_half(const uint16_t* p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+  static F load_bf16(const uint16_t* p) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
+  }
+  static void store(float* p, F x) { _mm256_storeu_ps(p, x); }
+  static void store_half(uint16_t* p, F x) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+  }
+  static F add(F a, F b) { return _mm256_add_ps(a, b); }
+  static F sub(F a, F b) { return _mm256_sub_ps(a, b); }
+  static F mul(F a, F b) { return _mm256_mul_ps(a, b); }
+  static F div(F a, F b) { return _mm256_div_ps(a, b); }
+  static F fma(F a, F b, F c) { return _mm256_fmadd_ps(a, b, c); }
+  static F max(F a, F b) { return _mm256_max_ps(a, b); }
+  static F min(F a, F b) { return _mm256_min_ps(a, b); }
+  static F abs(F a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0F), a); }
+  static F round(F a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+  static F select_less(F a, F b, F x, F y) { return _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, b, _CMP_LT_OQ)); }
+  static F scale_by_power(F x, F n) {
+    const I exponent = _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23);
+    return _mm256_mul_ps(x, _mm256_castsi256_ps(exponent));
+  }
+  static float first(F a) { return _mm256_cvtss_f32(a); }
+  static float sum16(const F* a) {
+    const F eight = _mm256_add_ps(a[0], a[1]);
+    __m128 x = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    x = _mm_add_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_add_ss(x, _mm_movehdup_ps(x)));
+  }
+  static float max16(const F* a) {
+    const F eight = _mm256_max_ps(a[0], a[1]);
+    __m128 x = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    x = _mm_max_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_max_ss(x, _mm_movehdup_ps(x)));
+  }
+
+  static I words(const void* p) { return _mm256_loadu_si256(static_cast<const I*>(p)); }
+  static I iset1(int32_t x) { return _mm256_set1_epi32(x); }
+  static F to_float(I a) { return _mm256_cvtepi32_ps(a); }
+  static I to_int(F a) { return _mm256_cvtps_epi32(a); }
+  static int32_t isum16(const I* a) {
+    const I eight = _mm256_add_epi32(a[0], a[1]);
+    __m128i x = _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+    x = _mm_add_epi32(x, _mm_shuffle_epi32(x, 0x4e));
+    return _mm_cvtsi128_si32(_mm_add_epi32(x, _mm_shuffle_epi32(x, 0xb1)));
+  }
+  static void store_int8(int8_t* p, I a) {
+    const __m128i low = _mm_shuffle_epi8(_mm256_castsi256_si128(a), _mm_set1_epi32(0x0c080400));
+    const __m128i high = _mm_shuffle_epi8(_mm256_extracti128_si256(a, 1), _mm_set1_epi32(0x0c080400));
+    const int32_t both[2] = {_mm_cvtsi128_si32(low), _mm_cvtsi128_si32(high)};
+    std::memcpy(p, both, sizeof both);
+  }
+  static I mask_words(I a, int32_t mask) { return _mm256_and_si256(a, _mm256_set1_epi32(mask)); }
+  static I ior(I a, I b) { return _mm256_or_si256(a, b); }
+  template <int Bits> static I right(I a) { return _mm256_srli_epi32(a, Bits); }
+  template <int Bits> static I left(I a) { return _mm256_slli_epi32(a, Bits); }
+  template <int Byte> static I signed_byte(I a) { return _mm256_srai_epi32(_mm256_slli_epi32(a, 24 - 8 * Byte), 24); }
+  static F half_words(I a) {
+    const I low = _mm256_and_si256(a, _mm256_set1_epi32(0xffff));
+    return _mm256_cvtph_ps(_mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1)));
+  }
+  static I add_fifth_bits(I codes, const std::byte* bits) {
+    int32_t word;
+    std::memcpy(&word, bits, sizeof word);
+    const I spread = _mm256_shuffle_epi8(_mm256_set1_epi32(word), _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303));
+    const I bit = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201));
+    const I set = _mm256_cmpeq_epi8(_mm256_and_si256(spread, bit), bit);
+    return _mm256_or_si256(codes, _mm256_and_si256(set, _mm256_set1_epi8(16)));
+  }
+
+  static I quad(const int8_t* x) {
+    int32_t word;
+    std::memcpy(&word, x, sizeof word);
+    return _mm256_set1_epi32(word);
+  }
+#ifdef __AVXVNNI__
+  template <int Bits, int Quads>
+  static I dot(const I* codes, const int8_t* x, I start) {
+    for (int q = 0; q < Quads; ++q) start = _mm256_dpbusd_avx_epi32(start, codes[q], quad(x + 4 * q));
+    return start;
+  }
+  static I biased_start(const int32_t* minus_128_sums) { return _mm256_set1_epi32(*minus_128_sums); }
+  static I dot_biased(const I* codes, const int8_t* x, I start) { return dot<8, 8>(codes, x, start); }
+#else
+  /// How many products of Bits-bit codes a 16-bit lane holds: pairs are at most 2 * (2^Bits - 1) * 127.
+  template <int Bits>
+  static constexpr int group = 32767 / (2 * ((1 << Bits) - 1) * 127) >= 8 ? 8 : 32767 / (2 * ((1 << Bits) - 1) * 127);
+  template <int Bits, int Quads>
+  static I dot(const I* codes, const int8_t* x, I start) {
+    static_assert(Bits <= 7, "16-bit sums of 8-bit codes overflow");
+    const I ones = _mm256_set1_epi16(1);
+    for (int q = 0; q < Quads; q += group<Bits>) {
+      I pairs = _mm256_maddubs_epi16(codes[q], quad(x + 4 * q));
+      for (int i = q + 1; i < q + group<Bits> && i < Quads; ++i) pairs = _mm256_add_epi16(pairs, _mm256_maddubs_epi16(codes[i], quad(x + 4 * i)));
+      start = _mm256_add_epi32(start, _mm256_madd_epi16(pairs, ones));
+    }
+    return start;
+  }
+  /// Codes are made signed again here, which needs no offset: |code| <= 128 times 127, twice, fits in 16 bits.
+  static I biased_start(const int32_t*) { return _mm256_setzero_si256(); }
+  static I dot_biased(const I* codes, const int8_t* x, I start) {
+    const I ones = _mm256_set1_epi16(1), bias = _mm256_set1_epi8(-128);
+    for (int q = 0; q < 8; ++q) {
+      const I code = _mm256_xor_si256(codes[q], bias);
+      const I pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(code), _mm256_sign_epi8(quad(x + 4 * q), code));
+      start = _mm256_add_epi32(start, _mm256_madd_epi16(pairs, ones));
+    }
+    return start;
+  }
+#endif
+};
+
+}  // namespace

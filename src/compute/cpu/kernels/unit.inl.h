@@ -1,0 +1,63 @@
+// What a kernel unit defines: its table, from the SIMD type that the unit included before this file.
+#pragma once
+
+#include "compute/cpu/kernels/attention.inl.h"
+
+namespace {
+
+using terrace::compute::BlockKernels;
+using terrace::compute::Kernels;
+
+template <class Reader>
+constexpr BlockKernels block_kernels(uint32_t type) {
+  return {type, dot_codes<Reader>, dot_floats<Reader>, decode_lane<Reader>};
+}
+template <class Element>
+constexpr BlockKernels float_kernels(uint32_t type) {
+  return {type, nullptr, dot_floats_plain<Element>, decode_lane_plain<Element>};
+}
+
+// ggml's type codes; format/block_type.h has their names.
+constexpr BlockKernels kBlockKernels[] = {
+    float_kernels<float>(0),      float_kernels<Half>(1),        block_kernels<Q4_0Reader>(2),  block_kernels<Q4_1Reader>(3),
+    block_kernels<Q5_0Reader>(6), block_kernels<Q5_1Reader>(7),  block_kernels<Q8_0Reader>(8),  block_kernels<Q4_KReader>(12),
+    block_kernels<Q5_KReader>(13), block_kernels<Q6_KReader>(14), float_kernels<Bf16>(30),
+};
+
+/// Four streams, each read front to back, keep as many cache lines on their way as the core can.
+uint64_t read_bytes(const std::byte* data, size_t bytes) {
+  const size_t stream = bytes / 4 / 256 * 256;
+  Simd::I sum[4];
+  for (auto& s : sum) s = Simd::iset1(0);
+  for (size_t i = 0; i < stream; i += 4 * Simd::lanes) {
+    for (size_t s = 0; s < 4; ++s) sum[s] = Simd::ior(sum[s], Simd::words(data + s * stream + i));
+  }
+  const Simd::I all = Simd::ior(Simd::ior(sum[0], sum[1]), Simd::ior(sum[2], sum[3]));
+  float out[Simd::lanes];
+  Simd::store(out, Simd::to_float(all));
+  return static_cast<uint64_t>(out[0]);
+}
+
+/// Dot products of registers with registers: eight independent chains per round, nothing to unpack, nothing to scale.
+uint64_t integer_dots(size_t rounds) {
+  const int8_t x[32] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  Simd::I sum[8], codes[8];
+  for (int i = 0; i < 8; ++i) {
+    sum[i] = Simd::iset1(0);
+    codes[i] = Simd::iset1(0x01020304 * (i & 3));
+  }
+  for (size_t round = 0; round < rounds; ++round) {
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) sum[i] = Simd::dot<4, 8>(codes, x, sum[i]);
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) __asm__ volatile("" : "+m"(sum[i]));
+  }
+  return rounds * 8 * 8 * Simd::lanes * 4 * 2;
+}
+
+constexpr Kernels make_kernels(const char* name) {
+  return {name, sizeof kBlockKernels / sizeof *kBlockKernels, kBlockKernels, quantize, rms_norm, gate,
+          attention<Half>, attention<float>, to_half, read_bytes, integer_dots};
+}
+
+}  // namespace

@@ -1,0 +1,148 @@
+// Products of activations with matrices: the input is prepared once for all outputs, the panels are shared out to the team.
+#include <algorithm>
+#include <cstring>
+
+#include "compute/cpu/cpu_backend.h"
+
+namespace terrace::compute {
+namespace {
+
+constexpr size_t kTile = 8;  // rows per pass over a panel
+
+// Below this many inputs every member prepares all of them for itself: cheaper than waiting for the others.
+constexpr size_t kOwnInputs = 16384;
+
+size_t round_up(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+std::byte* grown(Buffer& buffer, size_t bytes) {
+  if (buffer.size() < bytes) buffer = Buffer(std::max(bytes, 2 * buffer.size()), Purpose::activations);
+  return buffer.data();
+}
+
+}  // namespace
+
+CpuBackend::Needs CpuBackend::needs_of(const Matrix& matrix) const {
+  const bool codes = static_cast<const CpuMatrix&>(matrix).kernels->dot_codes && !float_activations_;
+  return {!codes, codes};
+}
+
+size_t CpuBackend::input_bytes(size_t rows, size_t width, const std::optional<Norm>& norm, Needs needs) const {
+  const size_t floats = norm || needs.codes ? rows * round_up(width, kBlock) * sizeof(float) : 0;
+  return floats + (needs.codes ? rows * (width / kBlock) * sizeof(ActivationBlock) : 0);
+}
+
+/// `scratch` has input_bytes(x.count, ...); the rows first..last are filled, so that members can share the work.
+CpuBackend::Input CpuBackend::prepare_rows(Rows x, size_t first, size_t last, const std::optional<Norm>& norm, Needs needs,
+                                           std::byte* scratch) const {
+  Input input{x.data, x.stride, nullptr, x.width / kBlock};
+  const size_t stride = round_up(x.width, kBlock);
+  auto* floats = reinterpret_cast<float*>(scratch);
+  auto* codes = reinterpret_cast<ActivationBlock*>(scratch + (norm || needs.codes ? x.count * stride * sizeof(float) : 0));
+  if (norm) {
+    input.floats = floats;
+    input.float_stride = stride;
+  }
+  if (needs.codes) input.codes = codes;
+  for (size_t r = first; r < last; ++r) {
+    if (norm) kernels_->rms_norm(x.row(r), norm->gain, x.width, norm->epsilon, floats + r * stride);
+    if (needs.codes) kernels_->quantize(input.floats + r * input.float_stride, input.blocks, codes + r * input.blocks);
+  }
+  return input;
+}
+
+void CpuBackend::with_input(Rows x, const std::optional<Norm>& norm, Needs needs, size_t count, size_t grain,
+                            FunctionRef<void(const Input&, size_t, size_t)> work) {
+  const size_t bytes = input_bytes(x.count, x.width, norm, needs);
+  if (x.count * x.width > kOwnInputs) {
+    std::byte* scratch = grown(shared_scratch_, bytes);
+    team_.for_each(x.count, 4, [&](size_t first, size_t last) { prepare_rows(x, first, last, norm, needs, scratch); });
+    const Input input = prepare_rows(x, 0, 0, norm, needs, scratch);
+    return team_.for_each(count, grain, [&](size_t first, size_t last) { work(input, first, last); });
+  }
+  for (Buffer& buffer : scratch_) grown(buffer, bytes);
+  std::atomic<size_t> next{0};
+  team_.run([&](size_t member) {
+    const Input input = prepare_rows(x, 0, x.count, norm, needs, scratch_[member].data());
+    for (;;) {
+      const size_t first = next.fetch_add(grain, std::memory_order_relaxed);
+      if (first >= count) return;
+      work(input, first, std::min(first + grain, count));
+    }
+  });
+}
+
+/// tile[r][i] = output i of the panel for input row first_row + r.
+void CpuBackend::multiply(const CpuMatrix& matrix, size_t panel, const Input& input, size_t first_row, size_t rows, float* tile) const {
+  const std::byte* data = matrix.panel(panel);
+  if (needs_of(matrix).codes)
+    matrix.kernels->dot_codes(data, input.blocks, input.codes + first_row * input.blocks, input.blocks, rows, tile);
+  else
+    matrix.kernels->dot_floats(data, matrix.inputs(), input.floats + first_row * input.float_stride, input.float_stride, rows, tile);
+}
+
+/// Panels per piece of work: a few pieces per member for balance; with many rows no more than stays in the L2 cache.
+size_t CpuBackend::panel_grain(size_t panels, size_t panel_bytes, size_t rows) const {
+  const size_t balanced = std::max<size_t>(1, panels / (team_.size() * 4));
+  if (rows <= kTile) return balanced;
+  return std::clamp<size_t>((size_t{256} << 10) / panel_bytes, 1, balanced);
+}
+
+void CpuBackend::linear(Rows x, const std::optional<Norm>& norm, std::span<const Linear> outputs) {
+  size_t panels = 0, largest = 1;
+  Needs needs;
+  for (const Linear& output : outputs) {
+    const auto& matrix = static_cast<const CpuMatrix&>(*output.weight);
+    panels += matrix.panels();
+    largest = std::max(largest, matrix.panel_bytes());
+    needs.floats |= needs_of(matrix).floats;
+    needs.codes |= needs_of(matrix).codes;
+  }
+  with_input(x, norm, needs, panels, panel_grain(panels, largest, x.count), [&](const Input& input, size_t first, size_t last) {
+    alignas(64) float tile[kTile * kPanel];
+    for (size_t row = 0; row < x.count; row += kTile) {
+      const size_t rows = std::min(kTile, x.count - row);
+      size_t offset = 0;
+      for (const Linear& output : outputs) {
+        const auto& matrix = static_cast<const CpuMatrix&>(*output.weight);
+        const size_t begin = std::max(first, offset), end = std::min(last, offset + matrix.panels());
+        for (size_t panel = begin; panel < end; ++panel) {
+          const size_t at = (panel - offset) * kPanel, width = std::min(kPanel, matrix.rows() - at);
+          multiply(matrix, panel - offset, input, row, rows, tile);
+          for (size_t r = 0; r < rows; ++r) {
+            float* out = output.out.row(row + r) + at;
+            const float* from = tile + r * kPanel;
+            for (size_t i = 0; i < width; ++i) {
+              const float value = output.bias ? from[i] + output.bias[at + i] : from[i];
+              out[i] = output.accumulate ? out[i] + value : value;
+            }
+          }
+        }
+        offset += matrix.panels();
+      }
+    }
+  });
+}
+
+void CpuBackend::gated_linear(Rows x, const std::optional<Norm>& norm, const Matrix& gate, const Matrix& up, GateFunction function, Rows out) {
+  const auto &gates = static_cast<const CpuMatrix&>(gate), &ups = static_cast<const CpuMatrix&>(up);
+  Needs needs = needs_of(gate);
+  needs.floats |= needs_of(up).floats;
+  needs.codes |= needs_of(up).codes;
+  const Activation activation = function == GateFunction::silu ? Activation::silu : Activation::gelu_tanh;
+  const size_t panels = gates.panels(), bytes = gates.panel_bytes() + ups.panel_bytes();
+  with_input(x, norm, needs, panels, panel_grain(panels, bytes, x.count), [&](const Input& input, size_t first, size_t last) {
+    alignas(64) float gate_tile[kTile * kPanel], up_tile[kTile * kPanel];
+    for (size_t row = 0; row < x.count; row += kTile) {
+      const size_t rows = std::min(kTile, x.count - row);
+      for (size_t panel = first; panel < last; ++panel) {
+        multiply(gates, panel, input, row, rows, gate_tile);
+        multiply(ups, panel, input, row, rows, up_tile);
+        kernels_->gate(activation, gate_tile, up_tile, rows * kPanel, gate_tile);
+        const size_t at = panel * kPanel, width = std::min(kPanel, gates.rows() - at);
+        for (size_t r = 0; r < rows; ++r) std::memcpy(out.row(row + r) + at, gate_tile + r * kPanel, width * sizeof(float));
+      }
+    }
+  });
+}
+
+}  // namespace terrace::compute

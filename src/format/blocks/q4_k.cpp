@@ -1,0 +1,33 @@
+// Q4_K: 256 values in 8 sub-blocks of 32, value = d * scale * code - dmin * minimum, with 6-bit scales and minima.
+// File: half d, half dmin, 12 bytes of scales and minima, 128 bytes of codes (32 bytes per pair of sub-blocks: the even one in
+// the low nibbles). Panel: the block's 36 words, each for 16 rows side by side.
+#include "format/blocks/blocks.h"
+
+namespace terrace::format {
+namespace {
+
+void decode(const std::byte* block, float* values) {
+  const float d = half_to_float(load<uint16_t>(block)), dmin = half_to_float(load<uint16_t>(block + 2));
+  for (size_t j = 0; j < 8; ++j) {
+    const ScaleMin packed = scale_min(block + 4, j);
+    const float scale = d * packed.scale, minimum = dmin * packed.minimum;
+    const std::byte* codes = block + 16 + j / 2 * 32;
+    for (size_t i = 0; i < 32; ++i) values[32 * j + i] = scale * static_cast<float>(byte_at(codes, i) >> j % 2 * 4 & 15) - minimum;
+  }
+}
+
+void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) { pack_words(rows, 0, 36, panel); }
+
+void set_deviation(std::byte* block, float deviation) {
+  // Scales spread evenly over 0..63: the root mean square of scale * (code - 7.5) is 36.6 * 4.61.
+  store(block, float_to_half(deviation / 168.0F));
+  store(block + 2, float_to_half(deviation / 168.0F * 7.5F));
+  std::memcpy(block + 8, block + 4, 4);  // the minima of sub-blocks 0..3 equal their scales, which centres the values
+  for (size_t i = 12; i < 16; ++i) block[i] = (block[i] & std::byte{15}) | (block[i] & std::byte{15}) << 4;
+}
+
+}  // namespace
+
+const BlockCodec kQ4_KCodec = {decode, 144 * kPanelRows, pack, set_deviation};
+
+}  // namespace terrace::format

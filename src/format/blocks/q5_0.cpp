@@ -1,0 +1,30 @@
+// Q5_0: 32 values, value = d * (code - 16). File: half d, 32 fifth bits (bit i for value i), 16 bytes of low codes as in Q4_0.
+// Panel: 16 halves d, 8 words of 64 fifth bits, 4 vectors of code words as in Q4_0.
+#include "format/blocks/blocks.h"
+
+namespace terrace::format {
+namespace {
+
+void decode(const std::byte* block, float* values) {
+  const float d = half_to_float(load<uint16_t>(block));
+  const auto fifth = load<uint32_t>(block + 2);
+  for (size_t i = 0; i < 16; ++i) {
+    const int codes = byte_at(block, 6 + i);
+    values[i] = d * static_cast<float>(((codes & 15) | static_cast<int>(fifth >> i & 1) << 4) - 16);
+    values[i + 16] = d * static_cast<float>((codes >> 4 | static_cast<int>(fifth >> (i + 16) & 1) << 4) - 16);
+  }
+}
+
+void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
+  panel = pack_halves(rows, 0, panel);
+  panel = pack_fifth_bits([&](size_t lane) { return load<uint32_t>(rows[lane] + 2); }, panel);
+  pack_words(rows, 6, 4, panel);
+}
+
+void set_deviation(std::byte* block, float deviation) { store(block, float_to_half(deviation / 9.25F)); }
+
+}  // namespace
+
+const BlockCodec kQ5_0Codec = {decode, 22 * kPanelRows, pack, set_deviation};
+
+}  // namespace terrace::format

@@ -1,0 +1,33 @@
+// Q5_1: 32 values, value = d * code + m. File: half d, half m, 32 fifth bits, 16 bytes of low codes, as in Q5_0.
+// Panel: 16 halves d, 16 halves m, 8 words of 64 fifth bits, 4 vectors of code words.
+#include "format/blocks/blocks.h"
+
+namespace terrace::format {
+namespace {
+
+void decode(const std::byte* block, float* values) {
+  const float d = half_to_float(load<uint16_t>(block)), m = half_to_float(load<uint16_t>(block + 2));
+  const auto fifth = load<uint32_t>(block + 4);
+  for (size_t i = 0; i < 16; ++i) {
+    const int codes = byte_at(block, 8 + i);
+    values[i] = d * static_cast<float>((codes & 15) | static_cast<int>(fifth >> i & 1) << 4) + m;
+    values[i + 16] = d * static_cast<float>(codes >> 4 | static_cast<int>(fifth >> (i + 16) & 1) << 4) + m;
+  }
+}
+
+void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
+  panel = pack_halves(rows, 2, pack_halves(rows, 0, panel));
+  panel = pack_fifth_bits([&](size_t lane) { return load<uint32_t>(rows[lane] + 4); }, panel);
+  pack_words(rows, 8, 4, panel);
+}
+
+void set_deviation(std::byte* block, float deviation) {
+  store(block, float_to_half(deviation / 9.23F));
+  store(block + 2, float_to_half(deviation / 9.23F * -15.5F));
+}
+
+}  // namespace
+
+const BlockCodec kQ5_1Codec = {decode, 24 * kPanelRows, pack, set_deviation};
+
+}  // namespace terrace::format

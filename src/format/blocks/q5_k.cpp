@@ -1,0 +1,45 @@
+// Q5_K: as Q4_K with 5-bit codes. File: half d, half dmin, 12 bytes of scales and minima, 32 bytes of fifth bits (bit j of byte
+// i: value i of sub-block j), 128 bytes of low codes. Panel: the first 4 words for 16 rows side by side, then per sub-block 8 words
+// of 64 fifth bits, then the 32 code words.
+#include "format/blocks/blocks.h"
+
+namespace terrace::format {
+namespace {
+
+void decode(const std::byte* block, float* values) {
+  const float d = half_to_float(load<uint16_t>(block)), dmin = half_to_float(load<uint16_t>(block + 2));
+  for (size_t j = 0; j < 8; ++j) {
+    const ScaleMin packed = scale_min(block + 4, j);
+    const float scale = d * packed.scale, minimum = dmin * packed.minimum;
+    const std::byte* codes = block + 48 + j / 2 * 32;
+    for (size_t i = 0; i < 32; ++i) {
+      const int code = (byte_at(codes, i) >> j % 2 * 4 & 15) | (byte_at(block, 16 + i) >> j & 1) << 4;
+      values[32 * j + i] = scale * static_cast<float>(code) - minimum;
+    }
+  }
+}
+
+uint32_t fifth_bits(const std::byte* block, size_t sub_block) {
+  uint32_t bits = 0;
+  for (size_t i = 0; i < 32; ++i) bits |= (uint32_t{byte_at(block, 16 + i)} >> sub_block & 1) << i;
+  return bits;
+}
+
+void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
+  panel = pack_words(rows, 0, 4, panel);
+  for (size_t j = 0; j < 8; ++j) panel = pack_fifth_bits([&](size_t lane) { return fifth_bits(rows[lane], j); }, panel);
+  pack_words(rows, 48, 32, panel);
+}
+
+void set_deviation(std::byte* block, float deviation) {
+  store(block, float_to_half(deviation / 337.0F));
+  store(block + 2, float_to_half(deviation / 337.0F * 15.5F));
+  std::memcpy(block + 8, block + 4, 4);  // as in Q4_K
+  for (size_t i = 12; i < 16; ++i) block[i] = (block[i] & std::byte{15}) | (block[i] & std::byte{15}) << 4;
+}
+
+}  // namespace
+
+const BlockCodec kQ5_KCodec = {decode, 176 * kPanelRows, pack, set_deviation};
+
+}  // namespace terrace::format

@@ -1,0 +1,33 @@
+// Q6_K: 256 values in 16 sub-blocks of 16, value = d * scale * (code - 32), scale signed 8 bits.
+// File: 128 bytes of low nibbles, 64 bytes of high bit pairs, 16 scales, half d. Per half of 128 values, value 32 s + i has its low
+// nibble in byte 32 (s & 1) + i (high nibble for s > 1) and its high bits at bit 2 s of byte i.
+// Panel: 16 halves d, 4 scale words, then per half of 128 values 16 low words and 8 high words, each for 16 rows side by side.
+#include "format/blocks/blocks.h"
+
+namespace terrace::format {
+namespace {
+
+void decode(const std::byte* block, float* values) {
+  const float d = half_to_float(load<uint16_t>(block + 208));
+  for (size_t n = 0; n < 256; ++n) {
+    const size_t half = n / 128, s = n / 32 % 4, i = n % 32;
+    const int low = byte_at(block, 64 * half + 32 * (s & 1) + i) >> (s >> 1) * 4 & 15;
+    const int high = byte_at(block, 128 + 32 * half + i) >> 2 * s & 3;
+    const auto scale = static_cast<int8_t>(byte_at(block, 192 + n / 16));
+    values[n] = d * static_cast<float>(scale) * static_cast<float>((low | high << 4) - 32);
+  }
+}
+
+void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
+  panel = pack_halves(rows, 208, panel);
+  panel = pack_words(rows, 192, 4, panel);
+  for (size_t half = 0; half < 2; ++half) panel = pack_words(rows, 128 + 32 * half, 8, pack_words(rows, 64 * half, 16, panel));
+}
+
+void set_deviation(std::byte* block, float deviation) { store(block + 208, float_to_half(deviation / 1365.0F)); }
+
+}  // namespace
+
+const BlockCodec kQ6_KCodec = {decode, 210 * kPanelRows, pack, set_deviation};
+
+}  // namespace terrace::format
