@@ -48,14 +48,17 @@ int main(int argc, char** argv) {
   for (const size_t piece : {text.size(), size_t{2048}}) {
     size_t tokens = 0;
     start = std::clock();
-    for (size_t at = 0; at < text.size(); at += piece) tokens += tokenizer.encode(std::string_view(text).substr(at, piece)).size();
+    for (size_t at = 0; at < text.size(); at += piece)
+      tokens += tokenizer.encode(std::string_view(text).substr(at, piece)).size();
     const double seconds = seconds_since(start);
-    std::printf("encode, pieces of %zu bytes: %.1f MB/s, %.2f bytes per token\n", piece, static_cast<double>(text.size()) / seconds / 1e6,
+    std::printf("encode, pieces of %zu bytes: %.1f MB/s, %.2f bytes per token\n", piece,
+                static_cast<double>(text.size()) / seconds / 1e6,
                 static_cast<double>(text.size()) / static_cast<double>(tokens));
   }
   const auto ids = tokenizer.encode(text);
   start = std::clock();
   const std::string decoded = tokenizer.decode(ids);
   const double seconds = seconds_since(start);
-  std::printf("decode: %.1f MB/s, %s\n", static_cast<double>(text.size()) / seconds / 1e6, decoded == text ? "equal" : "DIFFERENT");
+  std::printf("decode: %.1f MB/s, %s\n", static_cast<double>(text.size()) / seconds / 1e6,
+              decoded == text ? "equal" : "DIFFERENT");
 }

@@ -7,7 +7,9 @@
 namespace terrace::text {
 namespace {
 
-constexpr bool stands_for_itself(uint32_t c) { return (c >= 0x21 && c <= 0x7E) || (c >= 0xA1 && c <= 0xAC) || (c >= 0xAE && c <= 0xFF); }
+constexpr bool stands_for_itself(uint32_t c) {
+  return (c >= 0x21 && c <= 0x7E) || (c >= 0xA1 && c <= 0xAC) || (c >= 0xAE && c <= 0xFF);
+}
 
 // The bytes that are not printable, in the order of the characters from U+0100 on that stand for them.
 constexpr auto hidden_bytes = [] {
@@ -52,7 +54,10 @@ int byte_token_value(std::string_view token) {
   if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return -1;
   int value = 0;
   for (const char c : token.substr(3, 2)) {
-    const int nibble = c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    const int nibble = c >= '0' && c <= '9'   ? c - '0'
+                       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                              : -1;
     if (nibble < 0) return -1;
     value = value * 16 + nibble;
   }

@@ -59,7 +59,8 @@ class ByteBpe final : public TokenModel {
   void encode_words(std::string_view text, std::vector<int32_t>& ids, WordCache& cache) const {
     size_t begin = 0;
     for (const size_t end : words_->split(text)) {
-      cache.append(text.substr(begin, end - begin), ids, [this](std::string_view word, auto& out) { encode_word(word, out); });
+      cache.append(text.substr(begin, end - begin), ids,
+                   [this](std::string_view word, auto& out) { encode_word(word, out); });
       begin = end;
     }
   }

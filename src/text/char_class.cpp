@@ -8,8 +8,8 @@ namespace terrace::text {
 namespace {
 
 bool is_space(uint32_t c) {
-  return (c >= 9 && c <= 13) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
-         c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+  return (c >= 9 && c <= 13) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
+         c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
 uint8_t classes_of(uint32_t c) {
@@ -19,14 +19,21 @@ uint8_t classes_of(uint32_t c) {
     case UTF8PROC_CATEGORY_LL:
     case UTF8PROC_CATEGORY_LT:
     case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_LO: classes = letter; break;
+    case UTF8PROC_CATEGORY_LO:
+      classes = letter;
+      break;
     case UTF8PROC_CATEGORY_ND:
     case UTF8PROC_CATEGORY_NL:
-    case UTF8PROC_CATEGORY_NO: classes = number; break;
+    case UTF8PROC_CATEGORY_NO:
+      classes = number;
+      break;
     case UTF8PROC_CATEGORY_MN:
     case UTF8PROC_CATEGORY_MC:
-    case UTF8PROC_CATEGORY_ME: classes = mark; break;
-    default: break;
+    case UTF8PROC_CATEGORY_ME:
+      classes = mark;
+      break;
+    default:
+      break;
   }
   if (is_space(c)) classes = space;
   if (c == '\r' || c == '\n') classes = space | newline;

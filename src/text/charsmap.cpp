@@ -21,11 +21,13 @@ Result<Charsmap> Charsmap::create(std::string_view blob) {
   Charsmap map;
   if (blob.empty()) return map;
   uint32_t size = 0;
-  if (blob.size() < sizeof size) return fail("the normalisation rules (tokenizer.ggml.precompiled_charsmap) are cut off");
+  if (blob.size() < sizeof size)
+    return fail("the normalisation rules (tokenizer.ggml.precompiled_charsmap) are cut off");
   std::memcpy(&size, blob.data(), sizeof size);
   blob.remove_prefix(sizeof size);
   if (size % 4 != 0 || size == 0 || size > blob.size())
-    return fail("the normalisation rules (tokenizer.ggml.precompiled_charsmap) state a trie of {} bytes in {} bytes", size, blob.size());
+    return fail("the normalisation rules (tokenizer.ggml.precompiled_charsmap) state a trie of {} bytes in {} bytes",
+                size, blob.size());
   map.units_.resize(size / 4);
   std::memcpy(map.units_.data(), blob.data(), size);
   map.replacements_ = blob.substr(size);

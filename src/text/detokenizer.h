@@ -9,8 +9,8 @@
 
 namespace terrace::text {
 
-/// Gives out whole UTF-8 only. What push() and finish() return is together utf8_lossy(tokenizer.decode(ids)), however the
-/// characters are spread over the tokens. Not thread-safe; the tokenizer must outlive it.
+/// Gives out whole UTF-8 only. What push() and finish() return is together utf8_lossy(tokenizer.decode(ids)), however
+/// the characters are spread over the tokens. Not thread-safe; the tokenizer must outlive it.
 class StreamDecoder {
  public:
   struct Options {

@@ -33,7 +33,8 @@ Result<MergeTable> listed_merges(const Vocabulary& vocabulary) {
     const auto right = symbols.find(line.substr(space + 1));
     const auto result = symbols.find(merged);
     if (left == symbols.end() || right == symbols.end() || result == symbols.end())
-      return fail("merge {} of 'tokenizer.ggml.merges' is '{}', which names or makes a text that is no token", rank, line);
+      return fail("merge {} of 'tokenizer.ggml.merges' is '{}', which names or makes a text that is no token", rank,
+                  line);
     table.add(left->second, right->second, {static_cast<uint32_t>(rank), result->second});
   }
   return table;
@@ -65,7 +66,9 @@ Result<MergeTable> scored_merges(const Vocabulary& vocabulary, ExtraCharacters& 
   }
 
   // Equal scores share a rank, so that among them the leftmost pair merges first.
-  std::stable_sort(normal.begin(), normal.end(), [&](size_t a, size_t b) { return vocabulary.scores[a] > vocabulary.scores[b]; });
+  std::sort(normal.begin(), normal.end(), [&](size_t a, size_t b) {
+    return vocabulary.scores[a] != vocabulary.scores[b] ? vocabulary.scores[a] > vocabulary.scores[b] : a < b;
+  });
   struct Pair {
     int32_t left, right;
     MergeTable::Merge merge;

@@ -16,7 +16,8 @@ namespace {
 
 class PieceBpe final : public TokenModel {
  public:
-  PieceBpe(const Vocabulary& vocabulary, MergeTable merges, ExtraCharacters extra, PieceNormalizer normalizer, bool finds_user_defined)
+  PieceBpe(const Vocabulary& vocabulary, MergeTable merges, ExtraCharacters extra, PieceNormalizer normalizer,
+           bool finds_user_defined)
       : merges_(std::move(merges)),
         extra_(std::move(extra)),
         size_(static_cast<int32_t>(vocabulary.tokens.size())),
@@ -25,7 +26,8 @@ class PieceBpe final : public TokenModel {
     for (size_t i = 0; i < vocabulary.tokens.size(); ++i) {
       const std::string& token = vocabulary.tokens[i];
       if (token.empty()) continue;
-      if (vocabulary.types[i] == TokenType::user_defined && finds_user_defined) user_defined_.add(token, static_cast<int32_t>(i));
+      if (vocabulary.types[i] == TokenType::user_defined && finds_user_defined)
+        user_defined_.add(token, static_cast<int32_t>(i));
       if (vocabulary.types[i] != TokenType::normal) continue;
       cutter_.learn(token);
       add_character(token, static_cast<int32_t>(i));
@@ -55,7 +57,8 @@ class PieceBpe final : public TokenModel {
  private:
   void add_character(std::string_view text, int32_t symbol) {
     const Utf8Step step = utf8_step(text);
-    if (step.length == text.size() && step.kind == Utf8Step::Kind::valid) characters_.emplace(utf8_decode(text), symbol);
+    if (step.length == text.size() && step.kind == Utf8Step::Kind::valid)
+      characters_.emplace(utf8_decode(text), symbol);
   }
 
   void encode_stretch(std::string_view raw, bool first, std::vector<int32_t>& ids, WordCache& cache) const {
@@ -88,7 +91,8 @@ class PieceBpe final : public TokenModel {
       const Utf8Step step = utf8_step(word);
       const std::string_view character = word.substr(0, step.length);
       word.remove_prefix(step.length);
-      const auto found = step.kind == Utf8Step::Kind::valid ? characters_.find(utf8_decode(character)) : characters_.end();
+      const auto found =
+          step.kind == Utf8Step::Kind::valid ? characters_.find(utf8_decode(character)) : characters_.end();
       if (found != characters_.end()) {
         symbols.push_back(found->second);
       } else {
@@ -114,14 +118,16 @@ class PieceBpe final : public TokenModel {
 Result<std::unique_ptr<const TokenModel>> make_ranked_piece_bpe(const Vocabulary& vocabulary) {
   TERRACE_TRY(MergeTable merges, listed_merges(vocabulary));
   TERRACE_TRY(PieceNormalizer normalizer, PieceNormalizer::create(vocabulary, PieceNormalizer::Prefix::always));
-  return std::unique_ptr<const TokenModel>(new PieceBpe(vocabulary, std::move(merges), {}, std::move(normalizer), false));
+  return std::unique_ptr<const TokenModel>(
+      new PieceBpe(vocabulary, std::move(merges), {}, std::move(normalizer), false));
 }
 
 Result<std::unique_ptr<const TokenModel>> make_scored_piece_bpe(const Vocabulary& vocabulary) {
   ExtraCharacters extra;
   TERRACE_TRY(MergeTable merges, scored_merges(vocabulary, extra));
   TERRACE_TRY(PieceNormalizer normalizer, PieceNormalizer::create(vocabulary, PieceNormalizer::Prefix::always));
-  return std::unique_ptr<const TokenModel>(new PieceBpe(vocabulary, std::move(merges), std::move(extra), std::move(normalizer), true));
+  return std::unique_ptr<const TokenModel>(
+      new PieceBpe(vocabulary, std::move(merges), std::move(extra), std::move(normalizer), true));
 }
 
 }  // namespace terrace::text

@@ -49,7 +49,8 @@ std::string with_reference_spaces(std::string_view pattern) {
 }
 
 using Code = std::unique_ptr<pcre2_code, decltype([](pcre2_code* code) { pcre2_code_free(code); })>;
-using MatchData = std::unique_ptr<pcre2_match_data, decltype([](pcre2_match_data* data) { pcre2_match_data_free(data); })>;
+using MatchData =
+    std::unique_ptr<pcre2_match_data, decltype([](pcre2_match_data* data) { pcre2_match_data_free(data); })>;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) {
@@ -60,7 +61,8 @@ Code compile(std::string_view pattern) {
   const std::string text = with_reference_spaces(pattern);
   int error = 0;
   PCRE2_SIZE offset = 0;
-  Code code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), PCRE2_UTF | PCRE2_UCP, &error, &offset, nullptr));
+  Code code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), PCRE2_UTF | PCRE2_UCP, &error,
+                          &offset, nullptr));
   if (code) pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);
   return code;
 }
@@ -103,7 +105,8 @@ void split_digit_groups(bool at_word_end, std::string_view text, size_t base, st
     while (end < text.size() && is_digit(text[end])) ++end;
     if (!at_word_end || end == text.size() || !is_word(text[end])) {
       if (i > gap) ends.push_back(base + i);
-      for (size_t group = i + ((end - i) % 3 ? (end - i) % 3 : 3); group <= end; group += 3) ends.push_back(base + group);
+      for (size_t group = i + ((end - i) % 3 ? (end - i) % 3 : 3); group <= end; group += 3)
+        ends.push_back(base + group);
       gap = end;
     }
     i = end;
@@ -130,7 +133,9 @@ Result<std::unique_ptr<const PreTokenizer>> PreTokenizer::create(std::string_vie
   class ScannerStep final : public Step {
    public:
     explicit ScannerStep(WordScanner::Kind kind) : scanner_(kind) {}
-    void split(std::string_view text, size_t base, std::vector<size_t>& ends) const override { scanner_.split(text, base, ends); }
+    void split(std::string_view text, size_t base, std::vector<size_t>& ends) const override {
+      scanner_.split(text, base, ends);
+    }
 
    private:
     WordScanner scanner_;

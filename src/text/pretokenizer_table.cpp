@@ -20,9 +20,9 @@ constexpr std::string_view qwen2 = CONTRACTIONS "|" LEAD R"(\p{L}+|\p{N}|)" MARK
 constexpr std::string_view qwen35 =
     CONTRACTIONS "|" LEAD R"([\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*)" LINE_END;
 constexpr std::string_view gpt4o = LEAD UPPER "*" LOWER "+" CONTRACTIONS "?|" LEAD UPPER "+" LOWER "*" CONTRACTIONS
-                                        R"(?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*)" LINE_END;
+                                              R"(?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*)" LINE_END;
 constexpr std::string_view youtu = LEAD UPPER "*" LOWER "+" CONTRACTIONS "?|" LEAD UPPER "+" LOWER "*" CONTRACTIONS
-                                        R"(?|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*)" LINE_END;
+                                              R"(?|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*)" LINE_END;
 constexpr std::string_view tekken =
     LEAD UPPER "*" LOWER "+|" LEAD UPPER "+" LOWER R"(*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*)" LINE_END;
 constexpr std::string_view digit = R"(\p{N})";
@@ -52,19 +52,17 @@ constexpr std::string_view deepseek_cased =
     R"(]+)";
 constexpr std::string_view deepseek_marks =
     R"(\s?[!-/:-~\x{FF01}-\x{FF0F}\x{FF1A}-\x{FF5E}\x{2018}-\x{201F}\x{3000}-\x{3002}]+)";
-constexpr std::string_view bloom =
-    R"( ?[^(\s|.,!?\x{2026}\x{3002}\x{FF0C}\x{3001}\x{964}\x{6D4}\x{60C})]+)";
-constexpr std::string_view jais2 =
-    CONTRACTIONS "|" LEAD R"(\p{L}+|\p{N}{1,3}|)" MARKS
+constexpr std::string_view bloom = R"( ?[^(\s|.,!?\x{2026}\x{3002}\x{FF0C}\x{3001}\x{964}\x{6D4}\x{60C})]+)";
+constexpr std::string_view jais2 = CONTRACTIONS
+    "|" LEAD R"(\p{L}+|\p{N}{1,3}|)" MARKS
     R"(|\s*[\r\n]+|\s{512}(?!\S)|\s{256}(?!\S)|\s{128}(?!\S)|\s{64}(?!\S)|\s{32}(?!\S)|\s{16}(?!\S)|\s{8}(?!\S))"
     R"(|\s{4}(?!\S)|\s{1,2}(?!\S)|\s{1})";
 constexpr std::string_view bailing =
     R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)";
-constexpr std::string_view seed_coder =
-    CONTRACTIONS "|" LEAD R"(\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+)" LINE_END;
+constexpr std::string_view seed_coder = CONTRACTIONS "|" LEAD R"(\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+)" LINE_END;
 constexpr std::string_view ufakzeka = LEAD R"(\p{L}+|\p{N}|)" MARKS LINE_END;
-constexpr std::string_view exaone_moe =
-    CONTRACTIONS "|" LEAD R"((?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+)";
+constexpr std::string_view exaone_moe = CONTRACTIONS
+    "|" LEAD R"((?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+)";
 constexpr std::string_view minicpm5 = CONTRACTIONS "|" LEAD R"(\p{L}+|\p{N}+|)" MARKS LINE_END;
 constexpr std::string_view kimi =
     R"(\p{Han}+|)" LEAD "(?:(?!\\p{Han})" UPPER ")*(?:(?!\\p{Han})" LOWER ")+" CONTRACTIONS "?|" LEAD
@@ -144,7 +142,8 @@ const std::string_view qwen35_words = qwen35;
 const std::string_view single_digits = digit;
 
 const PreTokenizerEntry* find_pre_tokenizer(std::string_view name) {
-  const auto found = std::find_if(table.begin(), table.end(), [&](const auto& entry) { return has_name(entry.names, name); });
+  const auto found =
+      std::find_if(table.begin(), table.end(), [&](const auto& entry) { return has_name(entry.names, name); });
   return found == table.end() ? nullptr : &*found;
 }
 

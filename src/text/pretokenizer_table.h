@@ -19,10 +19,10 @@ extern const std::string_view qwen35_words;
 extern const std::string_view single_digits;
 
 struct PreTokenizerEntry {
-  std::string_view names;                ///< separated by spaces
-  std::vector<std::string_view> steps;   ///< expressions, each applied inside of the pieces the one before it made
-  bool whole_words = false;              ///< a word that is a token is taken as that token, without merges
-  bool normalizes = false;               ///< the reference brings text to form C first
+  std::string_view names;               ///< separated by spaces
+  std::vector<std::string_view> steps;  ///< expressions, each applied inside of the pieces the one before it made
+  bool whole_words = false;             ///< a word that is a token is taken as that token, without merges
+  bool normalizes = false;              ///< the reference brings text to form C first
 };
 
 /// The entry of that name, or null.

@@ -34,7 +34,8 @@ Result<std::unique_ptr<const TokenModel>> make_scored_piece_bpe(const Vocabulary
 /// Unigram (t5, and llama with log probabilities as scores): the segmentation with the highest total score.
 Result<std::unique_ptr<const TokenModel>> make_unigram(const Vocabulary& vocabulary);
 
-/// Whether a `llama` vocabulary is a Unigram one. Nothing in the file says so; BPE scores are ranks, hence whole numbers.
+/// Whether a `llama` vocabulary is a Unigram one. Nothing in the file says so; BPE scores are ranks, hence whole
+/// numbers.
 bool has_log_probabilities(const Vocabulary& vocabulary);
 
 /// The tokens <0x00> to <0xFF>, -1 where there is none.
@@ -43,7 +44,8 @@ std::vector<int32_t> byte_tokens(const Vocabulary& vocabulary);
 /// Text that no piece covers.
 class UnknownText {
  public:
-  explicit UnknownText(const Vocabulary& vocabulary) : bytes_(byte_tokens(vocabulary)), unknown_(vocabulary.unk.value_or(-1)) {}
+  explicit UnknownText(const Vocabulary& vocabulary)
+      : bytes_(byte_tokens(vocabulary)), unknown_(vocabulary.unk.value_or(-1)) {}
 
   /// Appends the byte tokens of `text`, or the unknown token if a byte has none.
   void append(std::string_view text, std::vector<int32_t>& ids) const;

@@ -1,6 +1,7 @@
 #include "text/tokenizer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "text/byte_alphabet.h"
 #include "text/word_cutter.h"
@@ -10,7 +11,8 @@ namespace {
 
 std::string with_spaces(std::string_view text) {
   std::string out;
-  for (size_t at; (at = text.find(visible_space)) != std::string_view::npos; text.remove_prefix(at + visible_space.size()))
+  for (size_t at; (at = text.find(visible_space)) != std::string_view::npos;
+       text.remove_prefix(at + visible_space.size()))
     out.append(text.substr(0, at)).push_back(' ');
   return out.append(text);
 }
@@ -18,8 +20,8 @@ std::string with_spaces(std::string_view text) {
 // A vocabulary of pieces in a gpt2 file, named only by its pre-tokenizer.
 bool is_piece_vocabulary(const Vocabulary& vocabulary) {
   return vocabulary.model == "gemma4" ||
-         (vocabulary.model == "gpt2" &&
-          (vocabulary.pre == "gemma4" || vocabulary.pre == "sarvam-moe" || vocabulary.pre == "granite-embed-multi-311m"));
+         (vocabulary.model == "gpt2" && (vocabulary.pre == "gemma4" || vocabulary.pre == "sarvam-moe" ||
+                                         vocabulary.pre == "granite-embed-multi-311m"));
 }
 
 }  // namespace
@@ -32,11 +34,18 @@ Result<std::unique_ptr<Tokenizer>> Tokenizer::create(Vocabulary vocabulary) {
 
 Status Tokenizer::build() {
   const size_t size = vocabulary_.tokens.size();
-  if (vocabulary_.types.size() != size) return fail("the vocabulary has {} types for {} tokens", vocabulary_.types.size(), size);
+  if (vocabulary_.types.size() != size)
+    return fail("the vocabulary has {} types for {} tokens", vocabulary_.types.size(), size);
   if (!vocabulary_.scores.empty() && vocabulary_.scores.size() != size)
     return fail("the vocabulary has {} scores for {} tokens", vocabulary_.scores.size(), size);
+  // Scores are sorted and added up; neither means anything with a NaN or an infinity among them.
+  const auto odd = std::find_if_not(vocabulary_.scores.begin(), vocabulary_.scores.end(),
+                                    [](float score) { return std::isfinite(score); });
+  if (odd != vocabulary_.scores.end())
+    return fail("the score of token {} is not a finite number", odd - vocabulary_.scores.begin());
   bool model_finds_user_defined = false;
-  const bool is_unigram = vocabulary_.model == "t5" || (vocabulary_.model == "llama" && has_log_probabilities(vocabulary_));
+  const bool is_unigram =
+      vocabulary_.model == "t5" || (vocabulary_.model == "llama" && has_log_probabilities(vocabulary_));
   if (is_piece_vocabulary(vocabulary_)) {
     TERRACE_TRY(model_, make_ranked_piece_bpe(vocabulary_));
   } else if (vocabulary_.model == "gpt2") {
@@ -47,7 +56,8 @@ Status Tokenizer::build() {
     TERRACE_TRY(model_, make_scored_piece_bpe(vocabulary_));
     model_finds_user_defined = true;
   } else {
-    return fail("the tokenizer model '{}' (tokenizer.ggml.model) is not known; known are gpt2, llama, t5 and gemma4", vocabulary_.model);
+    return fail("the tokenizer model '{}' (tokenizer.ggml.model) is not known; known are gpt2, llama, t5 and gemma4",
+                vocabulary_.model);
   }
   prefixed_ = vocabulary_.model != "gpt2" && vocabulary_.add_space_prefix;
   prefixed_after_user_defined_ = prefixed_ && !model_finds_user_defined;
@@ -75,7 +85,8 @@ void Tokenizer::index_tokens() {
     const int byte = type == TokenType::byte ? byte_token_value(text) : -1;
     if (byte >= 0) {
       bytes_.emplace_back(1, static_cast<char>(byte));
-    } else if (type == TokenType::control || type == TokenType::unknown || (byte_level && type == TokenType::user_defined)) {
+    } else if (type == TokenType::control || type == TokenType::unknown ||
+               (byte_level && type == TokenType::user_defined)) {
       bytes_.push_back(text);
     } else {
       bytes_.push_back(byte_level ? alphabet_bytes(text) : with_spaces(text));

@@ -30,11 +30,12 @@ class Tokenizer {
   /// Any bytes are accepted. Where special tokens overlap, the leftmost wins, and among those the longest.
   std::vector<int32_t> encode(std::string_view text, EncodeOptions options = {}) const;
 
-  /// The bytes of the tokens together; they need not be whole UTF-8. Ids that are no tokens stand for nothing. `specials`:
-  /// control tokens appear as their text. The space that encode() puts before text is taken away again.
+  /// The bytes of the tokens together; they need not be whole UTF-8. Ids that are no tokens stand for nothing.
+  /// `specials`: control tokens appear as their text. The space that encode() puts before text is taken away again.
   std::string decode(std::span<const int32_t> ids, bool specials = false) const;
 
-  /// What decode() would add for `id`. `begins`: the next text begins here, so that a space prefix is to be dropped; updated.
+  /// What decode() would add for `id`. `begins`: the next text begins here, so that a space prefix is to be dropped;
+  /// updated.
   std::string_view piece(int32_t id, bool specials, bool& begins) const;
 
   /// The bytes that `id` stands for, as they are in the middle of text; empty for an id that is no token.

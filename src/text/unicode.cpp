@@ -41,10 +41,14 @@ uint32_t utf8_decode(std::string_view character) {
   const auto bits = [&](size_t i) { return static_cast<uint32_t>(static_cast<uint8_t>(character[i]) & 0x3F); };
   const auto lead = static_cast<uint8_t>(character[0]);
   switch (character.size()) {
-    case 1: return lead;
-    case 2: return (lead & 0x1Fu) << 6 | bits(1);
-    case 3: return (lead & 0x0Fu) << 12 | bits(1) << 6 | bits(2);
-    default: return (lead & 0x07u) << 18 | bits(1) << 12 | bits(2) << 6 | bits(3);
+    case 1:
+      return lead;
+    case 2:
+      return (lead & 0x1Fu) << 6 | bits(1);
+    case 3:
+      return (lead & 0x0Fu) << 12 | bits(1) << 6 | bits(2);
+    default:
+      return (lead & 0x07u) << 18 | bits(1) << 12 | bits(2) << 6 | bits(3);
   }
 }
 

@@ -19,8 +19,9 @@ struct Utf8Step {
   Kind kind = Kind::valid;
 };
 
-/// Classifies the bytes at the start of `text`. REQUIRES: text is not empty. Overlong forms, surrogates and values above
-/// 10FFFF are broken; a broken step is as long as the longest prefix of a character, as in a standard lossy decode.
+/// Classifies the bytes at the start of `text`. REQUIRES: text is not empty. Overlong forms, surrogates and values
+/// above 10FFFF are broken; a broken step is as long as the longest prefix of a character, as in a standard lossy
+/// decode.
 Utf8Step utf8_step(std::string_view text);
 
 /// The code point of a well-formed character.

@@ -28,7 +28,8 @@ constexpr std::array<std::string_view, 28> turn_ends = {"<|eot_id|>",
                                                         "[EOS]",
                                                         "<end_of_utterance>",
                                                         "<eos>",
-                                                        "<\xEF\xBD\x9C" "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>",
+                                                        "<\xEF\xBD\x9C"
+                                                        "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>",
                                                         "[e~[",
                                                         "<|fim_pad|>",
                                                         "<fim-pad>",
@@ -64,7 +65,8 @@ Status read_tokens(const format::GgufMetadata& metadata, Vocabulary& vocabulary)
   if (metadata.contains("tokenizer.ggml.token_type")) {
     TERRACE_TRY(const format::GgufArray* types, metadata.array("tokenizer.ggml.token_type"));
     if (types->integers.size() != size)
-      return fail("the metadata key 'tokenizer.ggml.token_type' has {} types for {} tokens", types->integers.size(), size);
+      return fail("the metadata key 'tokenizer.ggml.token_type' has {} types for {} tokens", types->integers.size(),
+                  size);
     for (size_t i = 0; i < size; ++i) {
       const int64_t type = types->integers[i];
       if (type < 0 || type > 6) return fail("token {} has the unknown type {} in 'tokenizer.ggml.token_type'", i, type);
@@ -73,7 +75,8 @@ Status read_tokens(const format::GgufMetadata& metadata, Vocabulary& vocabulary)
   }
   if (metadata.contains("tokenizer.ggml.merges")) {
     TERRACE_TRY(const format::GgufArray* merges, metadata.array("tokenizer.ggml.merges"));
-    if (merges->size() != merges->strings.size()) return fail("the metadata key 'tokenizer.ggml.merges' is not a list of strings");
+    if (merges->size() != merges->strings.size())
+      return fail("the metadata key 'tokenizer.ggml.merges' is not a list of strings");
     vocabulary.merges = merges->strings;
   }
   return Done{};
@@ -131,8 +134,9 @@ Status read_chat_templates(const format::GgufMetadata& metadata, Vocabulary& voc
 bool adds_bos_by_default(const Vocabulary& vocabulary) {
   if (vocabulary.model == "llama" || vocabulary.model == "gemma4") return true;
   if (vocabulary.model != "gpt2") return false;
-  constexpr std::array<std::string_view, 11> names = {"llama3",  "llama-v3", "llama-bpe", "falcon3",      "falcon-h1", "pixtral",
-                                                      "midm-2.0", "lfm2",     "tekken",    "jina-v5-nano", "chameleon"};
+  constexpr std::array<std::string_view, 11> names = {"llama3",    "llama-v3",     "llama-bpe", "falcon3",
+                                                      "falcon-h1", "pixtral",      "midm-2.0",  "lfm2",
+                                                      "tekken",    "jina-v5-nano", "chameleon"};
   return std::find(names.begin(), names.end(), vocabulary.pre) != names.end();
 }
 
@@ -172,9 +176,11 @@ Result<Vocabulary> read_vocabulary(const format::GgufMetadata& metadata) {
   TERRACE_CHECK(read_special_ids(metadata, vocabulary));
   TERRACE_TRY(vocabulary.add_bos, metadata.boolean_or("tokenizer.ggml.add_bos_token", adds_bos_by_default(vocabulary)));
   TERRACE_TRY(vocabulary.add_eos, metadata.boolean_or("tokenizer.ggml.add_eos_token", vocabulary.model == "t5"));
-  TERRACE_TRY(vocabulary.add_space_prefix,
-              metadata.boolean_or("tokenizer.ggml.add_space_prefix", vocabulary.model == "llama" || vocabulary.model == "t5"));
-  TERRACE_TRY(vocabulary.remove_extra_whitespaces, metadata.boolean_or("tokenizer.ggml.remove_extra_whitespaces", false));
+  TERRACE_TRY(
+      vocabulary.add_space_prefix,
+      metadata.boolean_or("tokenizer.ggml.add_space_prefix", vocabulary.model == "llama" || vocabulary.model == "t5"));
+  TERRACE_TRY(vocabulary.remove_extra_whitespaces,
+              metadata.boolean_or("tokenizer.ggml.remove_extra_whitespaces", false));
   // Gemma 4 needs its BOS; early conversions state false.
   if (vocabulary.model == "gemma4") vocabulary.add_bos = true;
   TERRACE_CHECK(read_charsmap(metadata, vocabulary));

@@ -11,8 +11,8 @@
 
 namespace terrace::text {
 
-/// A direct-mapped cache of short words. Belongs to one call, so that no lock is needed; off for short texts, where filling
-/// it costs more than it saves.
+/// A direct-mapped cache of short words. Belongs to one call, so that no lock is needed; off for short texts, where
+/// filling it costs more than it saves.
 class WordCache {
  public:
   explicit WordCache(size_t text_size) : slots_(text_size < 4096 ? 0 : 4096) {}

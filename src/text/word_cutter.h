@@ -11,8 +11,8 @@ namespace terrace::text {
 inline constexpr std::string_view visible_space = "\xE2\x96\x81";  ///< U+2581, SentencePiece's space
 
 /// Finds short words, which can be cached. A cut between two characters changes no result if no token has such a pair
-/// inside; which pairs there are is learnt from the vocabulary. Characters are told apart by their last byte (on the left)
-/// or first byte (on the right), which may only miss a cut, and U+2581 from all others.
+/// inside; which pairs there are is learnt from the vocabulary. Characters are told apart by their last byte (on the
+/// left) or first byte (on the right), which may only miss a cut, and U+2581 from all others.
 class WordCutter {
  public:
   void learn(std::string_view token) {

@@ -14,11 +14,11 @@ namespace terrace::text {
 class WordScanner {
  public:
   enum class Kind : uint8_t {
-    digits,       ///< single_digits
-    gpt2,         ///< gpt2_words
-    cl100k,       ///< llama3_words: numbers of up to three digits
-    qwen2,        ///< qwen2_words: numbers of one digit
-    qwen35,       ///< qwen35_words: combining marks belong to words
+    digits,  ///< single_digits
+    gpt2,    ///< gpt2_words
+    cl100k,  ///< llama3_words: numbers of up to three digits
+    qwen2,   ///< qwen2_words: numbers of one digit
+    qwen35,  ///< qwen35_words: combining marks belong to words
   };
 
   explicit WordScanner(Kind kind) : kind_(kind) {}

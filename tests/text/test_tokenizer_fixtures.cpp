@@ -52,7 +52,8 @@ TEST(TokenizerFixtures, EveryStringHasTheReferenceIds) {
       const auto text = entry["text"].get<std::string>();
       SCOPED_TRACE(text.substr(0, 200));
       EXPECT_EQ(tokenizer->encode(text, {.parse_special = true}), entry["ids"].get<Ids>());
-      EXPECT_EQ(tokenizer->encode(text, {.parse_special = true, .add_special = true}), entry["ids_with_bos"].get<Ids>());
+      EXPECT_EQ(tokenizer->encode(text, {.parse_special = true, .add_special = true}),
+                entry["ids_with_bos"].get<Ids>());
       EXPECT_EQ(tokenizer->encode(text), entry["ids_specials_as_text"].get<Ids>());
       ++strings;
     }
@@ -67,7 +68,8 @@ TEST(TokenizerFixtures, RenderedChatsHaveTheReferenceIds) {
     ASSERT_TRUE(tokenizer);
     for (const auto& entry : read_json(fixtures() / name / "chat.json")) {
       if (!entry.contains("ids")) continue;
-      EXPECT_EQ(tokenizer->encode(entry["rendered"].get<std::string>(), {.parse_special = true}), entry["ids"].get<Ids>());
+      EXPECT_EQ(tokenizer->encode(entry["rendered"].get<std::string>(), {.parse_special = true}),
+                entry["ids"].get<Ids>());
     }
   }
 }
