@@ -42,7 +42,8 @@ class ThreadTeam {
   /// Calls work(member) once per member, 0 being the caller, and returns when all are done.
   void run(FunctionRef<void(size_t)> work);
 
-  /// Calls work(first, last) on pieces that cover 0..count, at most `grain` items each; members take pieces as they become free.
+  /// Calls work(first, last) on pieces that cover 0..count, at most `grain` (above 0) items each; members take pieces as they become
+  /// free. A team of one takes all items as one piece.
   void for_each(size_t count, size_t grain, FunctionRef<void(size_t, size_t)> work);
 
  private:

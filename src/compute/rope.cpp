@@ -8,7 +8,7 @@ namespace terrace::compute {
 namespace {
 
 // pi / 2 in three parts, the first two with 33 significant bits: their products with integers below 2^20 are exact, and beyond that
-// the error stays far below float's precision (method: Cody and Waite, Software Manual for the Elementary Functions, 1980).
+// the fma keeps the first one exact (method: Cody and Waite, Software Manual for the Elementary Functions, 1980).
 constexpr double kHalfPi1 = 1.57079632673412561417e+00;
 constexpr double kHalfPi2 = 6.07710050630396597660e-11;
 constexpr double kHalfPi3 = 2.02226624879595063154e-21;
@@ -32,7 +32,7 @@ double cosine(double x) {
 
 CosSin cos_sin(double angle) {
   const double turns = std::nearbyint(angle * 0.63661977236758134308);
-  const double rest = ((angle - turns * kHalfPi1) - turns * kHalfPi2) - turns * kHalfPi3;
+  const double rest = (std::fma(-turns, kHalfPi1, angle) - turns * kHalfPi2) - turns * kHalfPi3;
   const double s = sine(rest), c = cosine(rest);
   switch (static_cast<int64_t>(turns) & 3) {
     case 0: return {c, s};

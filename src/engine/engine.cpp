@@ -15,7 +15,8 @@ namespace {
 
 /// The tokenizer of a file, or null when it has no vocabulary.
 Result<std::unique_ptr<text::Tokenizer>> load_tokenizer(const format::GgufMetadata& metadata) {
-  if (!metadata.contains("tokenizer.ggml.model")) return std::unique_ptr<text::Tokenizer>();
+  TERRACE_TRY(const std::string kind, metadata.string_or("tokenizer.ggml.model", "none"));
+  if (kind == "none" || kind == "no_vocab") return std::unique_ptr<text::Tokenizer>();
   TERRACE_TRY(auto vocabulary, text::read_vocabulary(metadata));
   return text::Tokenizer::create(std::move(vocabulary));
 }

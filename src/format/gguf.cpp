@@ -14,7 +14,6 @@ namespace terrace::format {
 namespace {
 
 constexpr size_t kMaximumNesting = 8;        // arrays in arrays; public files have none
-constexpr uint64_t kMaximumAlignment = 1 << 20;
 
 constexpr size_t scalar_bytes(GgufType type) {
   switch (type) {
@@ -61,35 +60,30 @@ class HeaderReader {
     return static_cast<GgufType>(code);
   }
 
-  Result<GgufValue> value(GgufType type, std::string_view field) {
+  /// Reads a value of that type into `value`.
+  Status value(GgufType type, std::string_view field, GgufValue& value) {
     if (type == GgufType::string) {
-      TERRACE_TRY(auto text, string(field));
-      return GgufValue(std::move(text));
-    }
-    if (type == GgufType::array) {
+      TERRACE_TRY(value, string(field));
+    } else if (type == GgufType::array) {
       TERRACE_TRY(auto array, this->array(field, 1));
-      return GgufValue(std::make_shared<const GgufArray>(std::move(array)));
+      value = std::make_shared<const GgufArray>(std::move(array));
+    } else if (type == GgufType::f32) {
+      TERRACE_TRY(value, scalar<float>(field));
+    } else if (type == GgufType::f64) {
+      TERRACE_TRY(value, scalar<double>(field));
+    } else if (type == GgufType::u64) {
+      TERRACE_TRY(value, scalar<uint64_t>(field));
+    } else {
+      TERRACE_TRY(const int64_t number, small_integer(type, field));
+      if (type == GgufType::boolean) {
+        value = number == 1;
+      } else if (type == GgufType::i8 || type == GgufType::i16 || type == GgufType::i32 || type == GgufType::i64) {
+        value = number;
+      } else {
+        value = static_cast<uint64_t>(number);
+      }
     }
-    if (type == GgufType::f32) {
-      TERRACE_TRY(const auto number, scalar<float>(field));
-      return GgufValue(double{number});
-    }
-    if (type == GgufType::f64) {
-      TERRACE_TRY(const auto number, scalar<double>(field));
-      return GgufValue(number);
-    }
-    if (type == GgufType::u64) {
-      TERRACE_TRY(const auto number, scalar<uint64_t>(field));
-      return GgufValue(number);
-    }
-    const size_t start = offset_;
-    TERRACE_TRY(const int64_t number, small_integer(type, field));
-    if (type == GgufType::boolean) {
-      if (number > 1) return fail("GGUF: {} at offset {} is a boolean of value {}", field, start, number);
-      return GgufValue(number == 1);
-    }
-    const bool has_sign = type == GgufType::i8 || type == GgufType::i16 || type == GgufType::i32 || type == GgufType::i64;
-    return has_sign ? GgufValue(number) : GgufValue(static_cast<uint64_t>(number));
+    return Done{};
   }
 
  private:
@@ -97,6 +91,13 @@ class HeaderReader {
   Result<int64_t> widened(std::string_view field) {
     TERRACE_TRY(const T number, scalar<T>(field));
     return static_cast<int64_t>(number);
+  }
+
+  Result<int64_t> boolean(std::string_view field) {
+    const size_t start = offset_;
+    TERRACE_TRY(const auto byte, scalar<uint8_t>(field));
+    if (byte > 1) return fail("GGUF: {} at offset {} is a boolean of value {}", field, start, byte);
+    return int64_t{byte};
   }
 
   /// Any integer or boolean but u64, which may not fit.
@@ -108,7 +109,8 @@ class HeaderReader {
       case GgufType::u32: return widened<uint32_t>(field);
       case GgufType::i32: return widened<int32_t>(field);
       case GgufType::i64: return widened<int64_t>(field);
-      default: return widened<uint8_t>(field);
+      case GgufType::u8: return widened<uint8_t>(field);
+      default: return boolean(field);
     }
   }
 
@@ -167,12 +169,13 @@ Status read_metadata(HeaderReader& reader, uint64_t count, GgufHeader& header) {
     if (header.metadata.contains(key)) return fail("GGUF: the metadata key '{}' at offset {} appears twice", key, start);
     const std::string field = fmt::format("metadata '{}'", key);
     TERRACE_TRY(const auto type, reader.type(field));
-    TERRACE_TRY(auto value, reader.value(type, field));
-    header.metadata.set({std::move(key), type, std::move(value)});
+    GgufEntry entry{std::move(key), type, {}};
+    TERRACE_CHECK(reader.value(type, field, entry.value));
+    header.metadata.set(std::move(entry));
   }
   TERRACE_TRY(header.alignment, header.metadata.integer_or("general.alignment", 32));
-  if (!std::has_single_bit(header.alignment) || header.alignment > kMaximumAlignment) {
-    return fail("GGUF: general.alignment is {}, not a power of two up to {}", header.alignment, kMaximumAlignment);
+  if (!std::has_single_bit(header.alignment) || header.alignment > kMaximumGgufAlignment) {
+    return fail("GGUF: general.alignment is {}, not a power of two up to {}", header.alignment, kMaximumGgufAlignment);
   }
   return Done{};
 }

@@ -16,6 +16,8 @@
 
 namespace terrace::format {
 
+constexpr uint64_t kMaximumGgufAlignment = 1 << 20;
+
 /// Type codes of metadata values, as in the file.
 enum class GgufType : uint32_t {
   u8 = 0, i8 = 1, u16 = 2, i16 = 3, u32 = 4, i32 = 5, f32 = 6, boolean = 7, string = 8, array = 9, u64 = 10, i64 = 11, f64 = 12

@@ -86,7 +86,9 @@ std::string serialize_gguf_header(const GgufMetadata& metadata, const std::vecto
 
 Result<GgufWriter> GgufWriter::create(const std::string& path, const GgufMetadata& metadata, const std::vector<GgufTensor>& tensors) {
   TERRACE_TRY(const uint64_t alignment, metadata.integer_or("general.alignment", 32));
-  if (!std::has_single_bit(alignment)) return fail("{}: general.alignment {} is no power of two", path, alignment);
+  if (!std::has_single_bit(alignment) || alignment > kMaximumGgufAlignment) {
+    return fail("{}: general.alignment is {}, not a power of two up to {}", path, alignment, kMaximumGgufAlignment);
+  }
   std::vector<uint64_t> sizes;
   for (const GgufTensor& tensor : tensors) {
     const BlockType* type = find_block_type(tensor.type);

@@ -30,6 +30,17 @@ Result<const format::GgufTensor*> Loader::find(const std::string& name) const {
 }
 
 Result<MatrixPtr> Loader::matrix(const std::string& name, size_t rows, size_t inputs) {
+  TERRACE_TRY(auto matrix, table(name, rows, inputs));
+  count(*matrix, name);
+  return matrix;
+}
+
+void Loader::count(const compute::Matrix& matrix, const std::string& name) {
+  token_bytes_ += file_.find(name)->data.size();
+  token_weights_ += uint64_t{matrix.rows()} * matrix.inputs();
+}
+
+Result<MatrixPtr> Loader::table(const std::string& name, size_t rows, size_t inputs) {
   TERRACE_TRY(const format::GgufTensor* tensor, find(name));
   const size_t found = tensor->shape.size() == 2 ? tensor->shape[1] : 0;
   if (found == 0 || tensor->shape[0] != inputs || (rows != 0 && found != rows)) {
@@ -49,6 +60,7 @@ Result<std::vector<float>> Loader::vector(const std::string& name, size_t size) 
   if (tensor->elements() != size || !type.codec) {
     return fail("the tensor '{}' has {} values of type {}, expected {} numbers", name, tensor->elements(), type.name, size);
   }
+  token_bytes_ += tensor->data.size();
   std::vector<float> values(size);
   for (size_t i = 0; i < size / type.values; ++i) type.codec->decode(tensor->data.data() + i * type.bytes, values.data() + i * type.values);
   return values;

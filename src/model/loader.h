@@ -29,10 +29,18 @@ class Loader {
   bool has(std::string_view tensor) const { return file_.find(tensor) != nullptr; }
   /// The matrix of that name, with `rows` outputs of `inputs` weights; 0 rows: as many as the file has.
   Result<MatrixPtr> matrix(const std::string& name, size_t rows, size_t inputs);
+  /// The same for a table of which a token reads one row.
+  Result<MatrixPtr> table(const std::string& name, size_t rows, size_t inputs);
   /// The vector of that name in floats.
   Result<std::vector<float>> vector(const std::string& name, size_t size);
   /// As vector(), or empty when the file has no such tensor.
   Result<std::vector<float>> vector_or_none(const std::string& name, size_t size);
+
+  /// File bytes and weights of all matrices and vectors loaded so far, tables aside.
+  uint64_t token_bytes() const { return token_bytes_; }
+  uint64_t token_weights() const { return token_weights_; }
+  /// Counts a table among what each token reads, since it is the output matrix, too.
+  void count(const compute::Matrix& matrix, const std::string& name);
 
  private:
   Result<const format::GgufTensor*> find(const std::string& name) const;
@@ -43,6 +51,8 @@ class Loader {
   const LoadOptions& options_;
   std::string architecture_;
   uint64_t placed_bytes_ = 0;
+  uint64_t token_bytes_ = 0;
+  uint64_t token_weights_ = 0;
 };
 
 }  // namespace terrace::model

@@ -22,6 +22,8 @@ struct ModelInfo {
   size_t hidden = 0;
   size_t trained_context = 0;  ///< positions it was trained for
   size_t page_bytes = 0;       ///< of one KV page: 64 positions of all layers
+  uint64_t token_bytes = 0;    ///< file bytes of the tensors that one token reads
+  uint64_t token_weights = 0;  ///< weights that one token multiplies with
 };
 
 /// The spans of any sequences that go through the model together. Rows are numbered through all spans in order.

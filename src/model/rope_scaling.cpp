@@ -79,6 +79,10 @@ Result<RopeFrequencies> load_rope(Loader& loader, size_t dimensions, bool round_
     return fail("the rope scaling '{}' is unknown (none, linear, yarn and longrope are known)", kind);
   }
   TERRACE_CHECK(apply_divisors(loader, rope.frequencies, static_cast<double>(original)));
+  for (const float frequency : rope.frequencies) {
+    // Models have at most 1; the bound keeps the angles of all positions within what cos_sin() can reduce.
+    if (!(std::abs(frequency) <= 1000)) return fail("the rope settings of '{}' give the frequency {}", loader.architecture(), frequency);
+  }
   return rope;
 }
 

@@ -41,12 +41,6 @@ class CpuMatrix : public Matrix {
   Buffer data_;
 };
 
-/// The speed limits of this machine as this team can reach them; measured, not assumed.
-struct Limits {
-  double read_bytes_per_second = 0;
-  double integer_operations_per_second = 0;
-};
-
 class CpuBackend : public Backend {
  public:
   /// An error when the instruction set is unknown or this processor lacks it.
@@ -62,8 +56,10 @@ class CpuBackend : public Backend {
   std::string_view instruction_set() const override { return kernels_->name; }
   size_t threads() const override { return team_.size(); }
 
-  /// Measures once, about 20 ms; `data` is what to read (a few hundred megabytes give the memory's speed, less the cache's).
-  Limits measure_limits(std::span<const std::byte> data);
+  /// Bytes per second that the team reads of `data`: the best of several ways to read (streams, prefetch distances).
+  double measure_read(std::span<const std::byte> data);
+  /// Integer multiplications and additions per second in dot products of registers.
+  double measure_integer();
 
  private:
   CpuBackend(const CpuOptions& options, const Kernels* kernels, size_t threads);

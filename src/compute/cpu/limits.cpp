@@ -17,23 +17,31 @@ double seconds(Work work) {
 
 }  // namespace
 
-Limits CpuBackend::measure_limits(std::span<const std::byte> data) {
-  constexpr size_t piece = size_t{1} << 20, rounds = 20000;
-  std::atomic<uint64_t> sink{0};  // keeps the reads from being optimised away
-  Limits limits;
+double CpuBackend::measure_read(std::span<const std::byte> data) {
+  constexpr size_t piece = size_t{4} << 20;
+  struct Way {
+    size_t streams, prefetch;
+  };
+  constexpr Way ways[] = {{1, 0}, {4, 0}, {1, 1024}, {4, 512}};
   const size_t pieces = data.size() / piece;
-  if (pieces > 0) {
+  std::atomic<uint64_t> sink{0};  // keeps the reads from being optimised away
+  double best = 0;
+  for (const Way way : ways) {
     const double time = seconds([&] {
       team_.for_each(pieces, std::max<size_t>(1, pieces / (team_.size() * 8)), [&](size_t first, size_t last) {
-        sink += kernels_->read(data.data() + first * piece, (last - first) * piece);
+        sink += kernels_->read(data.data() + first * piece, (last - first) * piece, way.streams, way.prefetch);
       });
     });
-    limits.read_bytes_per_second = static_cast<double>(pieces * piece) / time;
+    best = std::max(best, static_cast<double>(pieces * piece) / time);
   }
+  return best;
+}
+
+double CpuBackend::measure_integer() {
+  constexpr size_t rounds = 100000;
   std::atomic<uint64_t> operations{0};
   const double time = seconds([&] { team_.run([&](size_t) { operations += kernels_->integer_dots(rounds); }); });
-  limits.integer_operations_per_second = static_cast<double>(operations) / time;
-  return limits;
+  return static_cast<double>(operations) / time;
 }
 
 }  // namespace terrace::compute

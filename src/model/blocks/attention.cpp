@@ -20,6 +20,7 @@ Result<AttentionShape> load_attention_shape(const Loader& loader, compute::RopeP
   TERRACE_TRY(shape.key_size, loader.count_or("attention.key_length", shape.hidden / shape.heads, kMaximumHeadSize));
   TERRACE_TRY(shape.value_size, loader.count_or("attention.value_length", shape.hidden / shape.heads, kMaximumHeadSize));
   TERRACE_TRY(shape.epsilon, loader.number_or("attention.layer_norm_rms_epsilon", 1e-5));
+  if (shape.epsilon < 0) return fail("'{}.attention.layer_norm_rms_epsilon' is {}, it must not be negative", loader.architecture(), shape.epsilon);
   if (shape.heads % shape.kv_heads != 0) return fail("{} heads cannot share {} key/value heads evenly", shape.heads, shape.kv_heads);
   if (shape.key_size < 1 || shape.key_size > kMaximumHeadSize || shape.value_size < 1 || shape.value_size > kMaximumHeadSize) {
     return fail("heads of {} keys and {} values are not possible (1 to {} are)", shape.key_size, shape.value_size, kMaximumHeadSize);

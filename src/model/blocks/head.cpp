@@ -7,10 +7,12 @@ namespace terrace::model {
 Result<Head> Head::load(Loader& loader, size_t hidden, float epsilon) {
   Head head;
   head.epsilon_ = epsilon;
-  TERRACE_TRY(head.embedding_, loader.matrix("token_embd.weight", 0, hidden));
+  TERRACE_TRY(head.embedding_, loader.table("token_embd.weight", 0, hidden));
   TERRACE_TRY(head.norm_, loader.vector("output_norm.weight", hidden));
   if (loader.has("output.weight")) {
     TERRACE_TRY(head.output_, loader.matrix("output.weight", head.embedding_->rows(), hidden));
+  } else {
+    loader.count(*head.embedding_, "token_embd.weight");
   }
   return head;
 }

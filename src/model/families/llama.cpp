@@ -29,6 +29,8 @@ class Llama : public Model {
     TERRACE_TRY(info_.name, loader.metadata().string_or("general.name", "unnamed"));
     TERRACE_TRY(info_.trained_context, loader.count_or("context_length", 4096, size_t{1} << 31));
     info_.hidden = shape_.hidden;
+    info_.token_bytes = loader.token_bytes();
+    info_.token_weights = loader.token_weights();
     info_.vocabulary = head_->vocabulary();
     return Done{};
   }

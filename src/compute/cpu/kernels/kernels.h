@@ -76,9 +76,10 @@ struct Kernels {
   void (*gate)(Activation activation, const float* gate, const float* up, size_t size, float* out);
   void (*attention_f16)(const AttentionTask& task);
   void (*attention_f32)(const AttentionTask& task);
-  void (*to_half)(const float* x, size_t size, uint16_t* out);
+  void (*to_half)(const float* x, size_t size, uint16_t* out);  ///< saturating
   /// Sums of bytes at full reading speed, and back-to-back integer dot products: the limits that `terrace bench` compares with.
-  uint64_t (*read)(const std::byte* data, size_t bytes);
+  /// `streams` (1 or 4) are read side by side, `prefetch` bytes ahead of use (0: left to the hardware).
+  uint64_t (*read)(const std::byte* data, size_t bytes, size_t streams, size_t prefetch);
   uint64_t (*integer_dots)(size_t rounds);  ///< returns operations done (2 per product)
 
   const BlockKernels* find(uint32_t type) const {

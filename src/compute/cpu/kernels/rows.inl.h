@@ -71,10 +71,13 @@ void quantize(const float* x, size_t blocks, ActivationBlock* out) {
     for (size_t i = 0; i < 2 * kLaneGroups; ++i) values[i] = Simd::load(x + i * Simd::lanes);
     for (size_t i = 0; i < kLaneGroups; ++i) largest[i] = Simd::max(Simd::abs(values[i]), Simd::abs(values[i + kLaneGroups]));
     const float maximum = Simd::max16(largest);
-    const Simd::F inverse = Simd::set1(maximum > 0 ? 127.0F / maximum : 0.0F);
+    // Smaller magnitudes count as zero, since 127 / maximum would overflow.
+    const Simd::F inverse = Simd::set1(maximum > 1e-36F ? 127.0F / maximum : 0.0F);
+    const Simd::F top = Simd::set1(127.0F), bottom = Simd::set1(-127.0F);
     Simd::I codes[2 * kLaneGroups];
     for (size_t i = 0; i < 2 * kLaneGroups; ++i) {
-      codes[i] = Simd::to_int(Simd::mul(values[i], inverse));
+      // The bounds only matter for infinities and NaN, whose conversion would depend on the instruction set.
+      codes[i] = Simd::to_int(Simd::max(Simd::min(Simd::mul(values[i], inverse), top), bottom));
       Simd::store_int8(out->codes + i * Simd::lanes, codes[i]);
     }
     const int32_t first = Simd::isum16(codes), second = Simd::isum16(codes + kLaneGroups), sum = first + second;
@@ -119,12 +122,15 @@ void gate(Activation activation, const float* gates, const float* up, size_t siz
   });
 }
 
+/// Values beyond the halves' range become the largest half, not infinity: attention gives hidden positions the weight 0, and 0 times
+/// infinity would reach the queries that share their tile. NaN stays NaN.
 void to_half(const float* x, size_t size, uint16_t* out) {
+  const Simd::F top = Simd::set1(65504.0F), bottom = Simd::set1(-65504.0F);
   for_each_16(size, [&](size_t i, size_t valid) {
     Simd::F v[kLaneGroups];
     load16(x + i, valid, v);
     uint16_t halves16[16];
-    for (size_t g = 0; g < kLaneGroups; ++g) Simd::store_half(halves16 + g * Simd::lanes, v[g]);
+    for (size_t g = 0; g < kLaneGroups; ++g) Simd::store_half(halves16 + g * Simd::lanes, Simd::max(bottom, Simd::min(top, v[g])));
     for (size_t j = 0; j < valid; ++j) out[i + j] = halves16[j];
   });
 }

@@ -24,18 +24,29 @@ constexpr BlockKernels kBlockKernels[] = {
     block_kernels<Q5_KReader>(13), block_kernels<Q6_KReader>(14), float_kernels<Bf16>(30),
 };
 
-/// Four streams, each read front to back, keep as many cache lines on their way as the core can.
-uint64_t read_bytes(const std::byte* data, size_t bytes) {
-  const size_t stream = bytes / 4 / 256 * 256;
-  Simd::I sum[4];
+template <size_t Streams>
+Simd::I read_streams(const std::byte* data, size_t bytes, size_t prefetch) {
+  const size_t stream = bytes / Streams / 256 * 256;
+  Simd::I sum[Streams];
   for (auto& s : sum) s = Simd::iset1(0);
-  for (size_t i = 0; i < stream; i += 4 * Simd::lanes) {
-    for (size_t s = 0; s < 4; ++s) sum[s] = Simd::ior(sum[s], Simd::words(data + s * stream + i));
+  for (size_t i = 0; i < stream; i += 256) {
+    for (size_t s = 0; s < Streams; ++s) {
+      const std::byte* at = data + s * stream + i;
+      if (prefetch > 0) {
+        for (size_t line = 0; line < 256; line += 64) __builtin_prefetch(at + prefetch + line);
+      }
+      for (size_t j = 0; j < 256; j += 4 * Simd::lanes) sum[s] = Simd::ior(sum[s], Simd::words(at + j));
+    }
   }
-  const Simd::I all = Simd::ior(Simd::ior(sum[0], sum[1]), Simd::ior(sum[2], sum[3]));
+  for (size_t s = 1; s < Streams; ++s) sum[0] = Simd::ior(sum[0], sum[s]);
+  return sum[0];
+}
+
+uint64_t read_bytes(const std::byte* data, size_t bytes, size_t streams, size_t prefetch) {
+  const Simd::I all = streams == 1 ? read_streams<1>(data, bytes, prefetch) : read_streams<4>(data, bytes, prefetch);
   float out[Simd::lanes];
   Simd::store(out, Simd::to_float(all));
-  return static_cast<uint64_t>(out[0]);
+  return out[0] > 0 ? 1 : 0;
 }
 
 /// Dot products of registers with registers: eight independent chains per round, nothing to unpack, nothing to scale.
