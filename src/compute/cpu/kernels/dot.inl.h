@@ -12,7 +12,7 @@
 namespace {
 
 constexpr size_t kLaneGroups = 16 / Simd::lanes;
-constexpr size_t kColumns = Simd::registers == 32 ? 8 : 4;  // rows of activations held in registers at a time
+constexpr size_t kColumns = Simd::registers == 32 ? 8 : Simd::registers == 16 ? 4 : 1;  // rows of activations held in registers at a time
 
 template <Codes Kind>
 Simd::I start_of(const ActivationBlock& x) {
@@ -81,8 +81,10 @@ void dot_codes(const std::byte* panel, size_t blocks, const ActivationBlock* x, 
       columns -= 4;
     }
   }
-  if (columns == 3) return dot_columns<Reader, 3>(panel, blocks, x, x_stride, out);
-  if (columns == 2) return dot_columns<Reader, 2>(panel, blocks, x, x_stride, out);
+  if constexpr (kColumns > 1) {
+    if (columns == 3) return dot_columns<Reader, 3>(panel, blocks, x, x_stride, out);
+    if (columns == 2) return dot_columns<Reader, 2>(panel, blocks, x, x_stride, out);
+  }
   if (columns == 1) return dot_columns<Reader, 1>(panel, blocks, x, x_stride, out);
 }
 
