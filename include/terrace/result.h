@@ -1,6 +1,7 @@
 // Result<T>: a value, or a sentence that says what was wrong, where, and what to do.
 //
-// Used for everything that can go wrong outside of the program: files, requests, options. Broken invariants abort instead.
+// Used for everything that can go wrong outside of the program: files, requests, options. Broken invariants abort
+// instead.
 #pragma once
 
 #include <string>
@@ -14,11 +15,12 @@ struct Error {
   std::string message;
 };
 
-/// A value of type T or an Error. Reading the value of a failed result is a programming error (std::bad_variant_access).
+/// A value of type T or an Error. Reading the value of a failed result is a programming error
+/// (std::bad_variant_access).
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   bool ok() const { return state_.index() == 0; }

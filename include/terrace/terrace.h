@@ -4,10 +4,11 @@
 //   if (!model) { puts(model.error().message.c_str()); return 1; }
 //   auto session = model->open();
 //   auto answer = session.generate(model->tokenize("Once upon a time"), {.max_tokens = 64},
-//                                  [](std::string_view piece) { fwrite(piece.data(), 1, piece.size(), stdout); return true; });
+//                                  [](std::string_view piece) { fwrite(piece.data(), 1, piece.size(), stdout); return
+//                                  true; });
 //
-// Errors come as Result values with a sentence for a person; nothing here throws for bad input. A model and its sessions share one team
-// of threads: calls that generate must not run at the same time on sessions of one model.
+// Errors come as Result values with a sentence for a person; nothing here throws for bad input. A model and its
+// sessions share one team of threads: calls that generate must not run at the same time on sessions of one model.
 #pragma once
 
 #include <cstddef>
@@ -61,8 +62,8 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  /// Reads `prompt` and generates; `sink` gets whole UTF-8 pieces and ends the answer by returning false (it may be empty). An error leaves
-  /// the session usable.
+  /// Reads `prompt` and generates; `sink` gets whole UTF-8 pieces and ends the answer by returning false (it may be
+  /// empty). An error leaves the session usable.
   Result<Answer> generate(std::span<const int32_t> prompt, const GenerateOptions& options,
                           const std::function<bool(std::string_view)>& sink = {});
   /// Tokens held so far: prompts and answers.
@@ -84,7 +85,8 @@ class Model {
   static Result<Model> load(const std::string& path, const LoadOptions& options);
 
   Session open() const;
-  /// Token ids of a text; `special`: control tokens written in it are parsed. Thread-safe. Empty for a model without a vocabulary.
+  /// Token ids of a text; `special`: control tokens written in it are parsed. Thread-safe. Empty for a model without a
+  /// vocabulary.
   std::vector<int32_t> tokenize(std::string_view text, bool special = true) const;
   /// The bytes of the tokens, control tokens as their text. Thread-safe.
   std::string detokenize(std::span<const int32_t> tokens) const;

@@ -32,7 +32,8 @@ double cgroup_quota() {
   std::istringstream unified(first_line("/sys/fs/cgroup/cpu.max"));
   double quota = 0, period = 0;
   if (unified >> quota >> period && period > 0) return quota / period;
-  std::istringstream quota_file(first_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")), period_file(first_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us"));
+  std::istringstream quota_file(first_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")),
+      period_file(first_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us"));
   if (quota_file >> quota && period_file >> period && quota > 0 && period > 0) return quota / period;
   return 0;
 }
@@ -70,7 +71,8 @@ std::vector<int> usable_cores() {
     std::set<std::string> seen;
     for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
       if (!CPU_ISSET(cpu, &allowed)) continue;
-      const std::string siblings = first_line("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list");
+      const std::string siblings =
+          first_line("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list");
       if (siblings.empty() || seen.insert(siblings).second) cores.push_back(cpu);
     }
   }

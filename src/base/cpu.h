@@ -18,7 +18,8 @@ CpuFeatures cpu_features();
 /// The processor's own name.
 std::string cpu_name();
 
-/// One logical processor per physical core among those that the process may use, no more than a cgroup's quota allows; never empty.
+/// One logical processor per physical core among those that the process may use, no more than a cgroup's quota allows;
+/// never empty.
 std::vector<int> usable_cores();
 
 }  // namespace terrace

@@ -13,7 +13,9 @@
 namespace terrace {
 namespace {
 
-Error system_error(std::string_view what, const std::string& path) { return fail("{}: {}: {}", path, what, std::strerror(errno)); }
+Error system_error(std::string_view what, const std::string& path) {
+  return fail("{}: {}: {}", path, what, std::strerror(errno));
+}
 
 /// Fills `target` from the descriptor, in pieces, since a read may be short.
 Status read_exactly(int descriptor, std::span<std::byte> target, const std::string& path) {
@@ -34,7 +36,7 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
   // O_NONBLOCK: a pipe is refused below, not waited for. Regular files ignore it.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return system_error("cannot open", path);
-  struct stat info {};
+  struct stat info{};
   if (::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
     const bool directory = S_ISDIR(info.st_mode);
     ::close(descriptor);
@@ -51,7 +53,8 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
     return MappedFile(static_cast<const std::byte*>(address), size, true);
   }
   auto* copy = static_cast<std::byte*>(std::malloc(size));
-  Status status = copy ? read_exactly(descriptor, {copy, size}, path) : Status(fail("{}: cannot map or hold {} bytes", path, size));
+  Status status =
+      copy ? read_exactly(descriptor, {copy, size}, path) : Status(fail("{}: cannot map or hold {} bytes", path, size));
   ::close(descriptor);
   if (!status) {
     std::free(copy);

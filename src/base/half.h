@@ -1,4 +1,5 @@
-// Conversions between float and the two 16-bit float formats, exact in both directions (narrowing rounds to nearest even).
+// Conversions between float and the two 16-bit float formats, exact in both directions (narrowing rounds to nearest
+// even).
 #pragma once
 
 #include <bit>

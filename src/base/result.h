@@ -18,8 +18,8 @@ Error fail(fmt::format_string<Args...> format, Args&&... args) {
 #define TERRACE_CONCAT_(a, b) a##b
 #define TERRACE_CONCAT(a, b) TERRACE_CONCAT_(a, b)
 /// TERRACE_TRY(auto x, f()): declares x from f()'s value, or returns f()'s error from the enclosing function.
-#define TERRACE_TRY(declaration, expression)                                            \
-  auto TERRACE_CONCAT(result_, __LINE__) = (expression);                                \
+#define TERRACE_TRY(declaration, expression)                                                \
+  auto TERRACE_CONCAT(result_, __LINE__) = (expression);                                    \
   if (!TERRACE_CONCAT(result_, __LINE__)) return TERRACE_CONCAT(result_, __LINE__).error(); \
   declaration = *std::move(TERRACE_CONCAT(result_, __LINE__))
 /// TERRACE_CHECK(f()): returns f()'s error, if any, from the enclosing function.

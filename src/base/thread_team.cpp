@@ -9,7 +9,8 @@
 namespace terrace {
 namespace {
 
-constexpr size_t kSpins = 4000;  // pauses of some tens of nanoseconds: longer than the gaps within a step, shorter than a time slice
+constexpr size_t kSpins =
+    4000;  // pauses of some tens of nanoseconds: longer than the gaps within a step, shorter than a time slice
 
 void pin_to(int core) {
   cpu_set_t set;

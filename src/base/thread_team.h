@@ -27,8 +27,8 @@ class FunctionRef<R(Args...)> {
   R (*call_)(void*, Args...);
 };
 
-/// The calling thread and `size() - 1` workers, each pinned to a core of its own. Workers spin briefly for the next call, then sleep.
-/// One thread at a time may call run(); calls do not nest.
+/// The calling thread and `size() - 1` workers, each pinned to a core of its own. Workers spin briefly for the next
+/// call, then sleep. One thread at a time may call run(); calls do not nest.
 class ThreadTeam {
  public:
   /// `cores` as usable_cores() gives them. With more threads than cores, nobody is pinned and nobody spins.
@@ -42,8 +42,8 @@ class ThreadTeam {
   /// Calls work(member) once per member, 0 being the caller, and returns when all are done.
   void run(FunctionRef<void(size_t)> work);
 
-  /// Calls work(first, last) on pieces that cover 0..count, at most `grain` (above 0) items each; members take pieces as they become
-  /// free. A team of one takes all items as one piece.
+  /// Calls work(first, last) on pieces that cover 0..count, at most `grain` (above 0) items each; members take pieces
+  /// as they become free. A team of one takes all items as one piece.
   void for_each(size_t count, size_t grain, FunctionRef<void(size_t, size_t)> work);
 
  private:
@@ -53,7 +53,7 @@ class ThreadTeam {
   std::vector<std::thread> workers_;
   size_t spins_;
   const FunctionRef<void(size_t)>* work_ = nullptr;
-  alignas(64) std::atomic<uint32_t> call_{0};       // counts calls
+  alignas(64) std::atomic<uint32_t> call_{0};  // counts calls
   alignas(64) std::atomic<uint32_t> sleepers_{0};
   alignas(64) std::atomic<uint32_t> unfinished_{0};
   alignas(64) std::atomic<size_t> next_{0};

@@ -1,7 +1,8 @@
 // terrace bench: prompt and decode speed, and their share of what this machine can do.
 //
-// Each repetition measures the limit first and the model right after, so that a machine whose speed drifts is compared with itself:
-// the share is the median of these pairs. Bytes are the file's bytes of the tensors a token reads, operations two per weight.
+// Each repetition measures the limit first and the model right after, so that a machine whose speed drifts is compared
+// with itself: the share is the median of these pairs. Bytes are the file's bytes of the tensors a token reads,
+// operations two per weight.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -44,18 +45,23 @@ class Bench {
   }
 
   Result<Json> prompt(size_t length, size_t depth, size_t repetitions) {
-    return measure(fmt::format("pp{}", length), length, depth, repetitions, [&] { return engine_.backend().measure_integer(); },
-                   2.0 * static_cast<double>(engine_.info().token_weights), [&](engine::Sequence& sequence) { return feed(sequence, length); });
+    return measure(
+        fmt::format("pp{}", length), length, depth, repetitions, [&] { return engine_.backend().measure_integer(); },
+        2.0 * static_cast<double>(engine_.info().token_weights),
+        [&](engine::Sequence& sequence) { return feed(sequence, length); });
   }
   Result<Json> decode(size_t length, size_t depth, size_t repetitions) {
-    return measure(fmt::format("tg{}", length), length, depth, repetitions,
-                   [&] { return engine_.backend().measure_read({probe_.data(), probe_.size()}); }, static_cast<double>(engine_.info().token_bytes),
-                   [&](engine::Sequence& sequence) { return feed_one_by_one(sequence, length); });
+    return measure(
+        fmt::format("tg{}", length), length, depth, repetitions,
+        [&] { return engine_.backend().measure_read({probe_.data(), probe_.size()}); },
+        static_cast<double>(engine_.info().token_bytes),
+        [&](engine::Sequence& sequence) { return feed_one_by_one(sequence, length); });
   }
 
  private:
   template <class Limit, class Work>
-  Result<Json> measure(const std::string& test, size_t length, size_t depth, size_t repetitions, Limit limit, double cost, Work work) {
+  Result<Json> measure(const std::string& test, size_t length, size_t depth, size_t repetitions, Limit limit,
+                       double cost, Work work) {
     engine::Sequence sequence;
     if (depth > 0) TERRACE_CHECK(feed(sequence, depth));
     std::vector<double> speeds, shares, limits;
@@ -64,7 +70,8 @@ class Bench {
       const double most = limit();
       const auto start = std::chrono::steady_clock::now();
       TERRACE_CHECK(work(sequence));
-      const double speed = static_cast<double>(length) / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      const double speed =
+          static_cast<double>(length) / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       sequence.truncate(depth);
       if (r == 0) continue;  // warms caches and pages
       speeds.push_back(speed);
@@ -119,11 +126,13 @@ class Bench {
 void print_row(const Json& row) {
   const bool prompt = row["limit_unit"] == "integer operations";
   const double unit = prompt ? 1e12 : 1e9;
-  fmt::print("{:<28} {:>7} {:>7} {:>3} {:<11} {:>9.1f} ({:.1f} to {:.1f}) t/s  {:>5.1f} % of {:.2f} {} ({:.2f} to {:.2f})\n",
-             row["model"].get<std::string>(), row["test"].get<std::string>(), row["depth"].get<size_t>(), row["threads"].get<size_t>(),
-             row["isa"].get<std::string>(), row["tokens_per_second"].get<double>(), row["min"].get<double>(), row["max"].get<double>(),
-             100 * row["limit_share"].get<double>(), row["limit_per_second"].get<double>() / unit, prompt ? "TOPS" : "GB/s",
-             row["limit_min"].get<double>() / unit, row["limit_max"].get<double>() / unit);
+  fmt::print(
+      "{:<28} {:>7} {:>7} {:>3} {:<11} {:>9.1f} ({:.1f} to {:.1f}) t/s  {:>5.1f} % of {:.2f} {} ({:.2f} to {:.2f})\n",
+      row["model"].get<std::string>(), row["test"].get<std::string>(), row["depth"].get<size_t>(),
+      row["threads"].get<size_t>(), row["isa"].get<std::string>(), row["tokens_per_second"].get<double>(),
+      row["min"].get<double>(), row["max"].get<double>(), 100 * row["limit_share"].get<double>(),
+      row["limit_per_second"].get<double>() / unit, prompt ? "TOPS" : "GB/s", row["limit_min"].get<double>() / unit,
+      row["limit_max"].get<double>() / unit);
   std::fflush(stdout);
 }
 
@@ -173,11 +182,17 @@ void add_bench(CLI::App& app, Action& action) {
   command->add_option("models", options->models, "GGUF files (default: the default model)");
   command->add_option("-p", options->prompts, "Prompt lengths; 0: none")->delimiter(',')->capture_default_str();
   command->add_option("-n", options->decodes, "Decode lengths; 0: none")->delimiter(',')->capture_default_str();
-  command->add_option("--depth", options->depths, "Tokens already in the context")->delimiter(',')->capture_default_str();
-  command->add_option("--threads", options->threads, "Threads (default: one per usable core)")->delimiter(',')->check(CLI::Range(1, 1024));
+  command->add_option("--depth", options->depths, "Tokens already in the context")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "Threads (default: one per usable core)")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024));
   command->add_option("-r", options->repetitions, "Repetitions")->check(CLI::Range(1, 1000))->capture_default_str();
   command->add_option("--isa", options->model.isa, "Instruction set")->capture_default_str();
-  command->add_option("--kv", options->model.kv, "Type of keys and values: f16 or f32")->check(CLI::IsMember({"f16", "f32"}))->capture_default_str();
+  command->add_option("--kv", options->model.kv, "Type of keys and values: f16 or f32")
+      ->check(CLI::IsMember({"f16", "f32"}))
+      ->capture_default_str();
   command->add_option("--ctx", options->model.context, "Positions per sequence");
   command->add_flag("--json", options->json, "Print a JSON list");
   command->callback([options, &action] { action = [options] { return run(*options); }; });

@@ -1,7 +1,6 @@
 // terrace chat: a conversation in the terminal.
-#include <unistd.h>
-
 #include <editline/readline.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -67,7 +66,9 @@ class Chat {
       options_.system = argument;
       reset();
     } else if (name == "/save" || name == "/load") {
-      const Status status = argument.empty() ? Status(fail("{} needs a file name", name)) : name == "/save" ? save(argument) : load(argument);
+      const Status status = argument.empty()  ? Status(fail("{} needs a file name", name))
+                            : name == "/save" ? save(argument)
+                                              : load(argument);
       if (status)
         std::printf("%zu messages %s\n", messages_.size(), name == "/save" ? "saved" : "loaded");
       else
@@ -88,14 +89,16 @@ class Chat {
     TERRACE_TRY(const auto prompt, chat_tokens(template_, *engine_.tokenizer(), messages_));
     // What the new prompt shares with the sequence is not read again; at least one token must be, for its logits.
     size_t shared = 0;
-    while (shared < sequence_.size() && shared + 1 < prompt.size() && sequence_.tokens()[shared] == prompt[shared]) ++shared;
+    while (shared < sequence_.size() && shared + 1 < prompt.size() && sequence_.tokens()[shared] == prompt[shared])
+      ++shared;
     sequence_.truncate(shared);
     clear_interrupt();
-    return engine::generate(engine_, sequence_, std::span(prompt).subspan(shared), options_.sampling.generate, [](std::string_view piece) {
-      std::fwrite(piece.data(), 1, piece.size(), stdout);
-      std::fflush(stdout);
-      return !interrupted();
-    });
+    return engine::generate(engine_, sequence_, std::span(prompt).subspan(shared), options_.sampling.generate,
+                            [](std::string_view piece) {
+                              std::fwrite(piece.data(), 1, piece.size(), stdout);
+                              std::fflush(stdout);
+                              return !interrupted();
+                            });
   }
 
   Status save(const std::string& path) const {
@@ -108,7 +111,8 @@ class Chat {
     TERRACE_TRY(const std::string text, read_text(path));
     Json messages = Json::parse(text, nullptr, /*allow_exceptions=*/false);
     const auto is_message = [](const Json& m) { return m.is_object() && m.contains("role") && m.contains("content"); };
-    if (!messages.is_array() || !std::all_of(messages.begin(), messages.end(), is_message)) return fail("{}: is not a list of messages", path);
+    if (!messages.is_array() || !std::all_of(messages.begin(), messages.end(), is_message))
+      return fail("{}: is not a list of messages", path);
     messages_ = std::move(messages);
     return Done{};
   }
@@ -147,8 +151,8 @@ Status run(ChatOptions options) {
   Chat chat(*engine, std::move(chat_template), std::move(options));
   LineReader reader;
   if (reader.terminal()) {
-    std::printf("%s, %zu threads, %s. /help lists the commands.\n", engine->info().name.c_str(), engine->backend().threads(),
-                std::string(engine->backend().instruction_set()).c_str());
+    std::printf("%s, %zu threads, %s. /help lists the commands.\n", engine->info().name.c_str(),
+                engine->backend().threads(), std::string(engine->backend().instruction_set()).c_str());
   }
   catch_interrupts();
   for (std::string line; reader.next(line);) {

@@ -3,21 +3,25 @@
 namespace terrace::cli {
 
 Result<text::ChatTemplate> chat_template_of(const format::GgufMetadata& metadata) {
-  if (!metadata.contains("tokenizer.chat_template")) return fail("the model has no chat template; give one with --template, or use plain prompts");
+  if (!metadata.contains("tokenizer.chat_template"))
+    return fail("the model has no chat template; give one with --template, or use plain prompts");
   TERRACE_TRY(std::string source, metadata.string("tokenizer.chat_template"));
   return text::ChatTemplate::parse(std::move(source));
 }
 
 void add_token_texts(const text::Tokenizer& tokenizer, nlohmann::ordered_json& extra) {
   const auto& vocabulary = tokenizer.vocabulary();
-  const std::pair<const char*, std::optional<int32_t>> names[] = {
-      {"bos_token", vocabulary.bos}, {"eos_token", vocabulary.eos}, {"unk_token", vocabulary.unk}, {"pad_token", vocabulary.pad}};
+  const std::pair<const char*, std::optional<int32_t>> names[] = {{"bos_token", vocabulary.bos},
+                                                                  {"eos_token", vocabulary.eos},
+                                                                  {"unk_token", vocabulary.unk},
+                                                                  {"pad_token", vocabulary.pad}};
   for (const auto& [name, id] : names) {
     if (id && !extra.contains(name)) extra[name] = vocabulary.tokens[static_cast<size_t>(*id)];
   }
 }
 
-Result<std::vector<int32_t>> chat_tokens(const text::ChatTemplate& chat, const text::Tokenizer& tokenizer, const nlohmann::ordered_json& messages) {
+Result<std::vector<int32_t>> chat_tokens(const text::ChatTemplate& chat, const text::Tokenizer& tokenizer,
+                                         const nlohmann::ordered_json& messages) {
   text::ChatInput input;
   input.messages = messages;
   add_token_texts(tokenizer, input.extra);

@@ -20,9 +20,8 @@ struct InspectOptions {
   bool tensors = false, memory = false, json = false;
 };
 
-constexpr size_t kShown = 8;         // elements of a list
-constexpr size_t kTextShown = 200;   // characters of a string
-
+constexpr size_t kShown = 8;        // elements of a list
+constexpr size_t kTextShown = 200;  // characters of a string
 
 Json array_json(const GgufArray& array, size_t limit) {
   Json list = Json::array();
@@ -90,26 +89,30 @@ uint64_t bytes_per_token(const format::GgufFile& file) {
 
 void print_text(const format::GgufFile& file, bool tensors) {
   fmt::print("GGUF version {}, {:.1f} MB\n\nmetadata\n", file.version(), static_cast<double>(file.file_bytes()) / 1e6);
-  for (const auto& entry : file.metadata().entries()) fmt::print("  {:<44} {:<5} {}\n", entry.key, format::gguf_type_name(entry.type), value_text(entry));
+  for (const auto& entry : file.metadata().entries())
+    fmt::print("  {:<44} {:<5} {}\n", entry.key, format::gguf_type_name(entry.type), value_text(entry));
   if (tensors) {
     fmt::print("\ntensors\n");
     for (const auto& tensor : file.tensors()) {
-      fmt::print("  {:<44} {:<8} [{}]  {} bytes\n", tensor.name, format::find_block_type(tensor.type)->name, fmt::join(tensor.shape, ", "),
-                 tensor.data.size());
+      fmt::print("  {:<44} {:<8} [{}]  {} bytes\n", tensor.name, format::find_block_type(tensor.type)->name,
+                 fmt::join(tensor.shape, ", "), tensor.data.size());
     }
   }
   fmt::print("\n  {:<10} {:>8} {:>14} {:>12} {:>12}\n", "type", "tensors", "weights", "MB", "bits/weight");
   uint64_t weights = 0;
   for (const auto& [name, total] : totals(file)) {
     weights += total.weights;
-    fmt::print("  {:<10} {:>8} {:>14} {:>12.2f} {:>12.2f}\n", name, total.tensors, total.weights, static_cast<double>(total.bytes) / 1e6,
+    fmt::print("  {:<10} {:>8} {:>14} {:>12.2f} {:>12.2f}\n", name, total.tensors, total.weights,
+               static_cast<double>(total.bytes) / 1e6,
                8.0 * static_cast<double>(total.bytes) / static_cast<double>(total.weights));
   }
-  fmt::print("\nparameters      {:.2f} M\nbytes per token {:.2f} MB\n", static_cast<double>(weights) / 1e6, static_cast<double>(bytes_per_token(file)) / 1e6);
+  fmt::print("\nparameters      {:.2f} M\nbytes per token {:.2f} MB\n", static_cast<double>(weights) / 1e6,
+             static_cast<double>(bytes_per_token(file)) / 1e6);
 }
 
 void print_json(const format::GgufFile& file) {
-  Json json = {{"version", file.version()}, {"file_bytes", file.file_bytes()}, {"bytes_per_token", bytes_per_token(file)}};
+  Json json = {
+      {"version", file.version()}, {"file_bytes", file.file_bytes()}, {"bytes_per_token", bytes_per_token(file)}};
   uint64_t weights = 0;
   for (const auto& [name, total] : totals(file)) {
     weights += total.weights;
@@ -134,8 +137,9 @@ Status print_memory(const ModelOptions& options) {
     fmt::print("  {:<12} {:>10.2f}\n", purpose_name(purpose), megabytes(bytes_held(purpose)));
   }
   const uint64_t page = engine->info().page_bytes;
-  fmt::print("keys and values: {:.1f} kB per position, {:.1f} MB for a full context of {}\n", static_cast<double>(page) / 64e3,
-             megabytes(page) * static_cast<double>(engine->context()) / 64, engine->context());
+  fmt::print("keys and values: {:.1f} kB per position, {:.1f} MB for a full context of {}\n",
+             static_cast<double>(page) / 64e3, megabytes(page) * static_cast<double>(engine->context()) / 64,
+             engine->context());
   return Done{};
 }
 

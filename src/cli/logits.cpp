@@ -40,7 +40,8 @@ Status write_logits(engine::Engine& engine, engine::Sequence& sequence, std::spa
     const auto piece = tokens.first(std::min(chunk, tokens.size()));
     const engine::Advance advance[] = {{&sequence, piece, engine::Advance::Logits::all}};
     TERRACE_TRY(const compute::Rows logits, engine.step(advance));
-    for (size_t r = 0; r < logits.count; ++r) TERRACE_CHECK(writer.write(std::as_bytes(std::span(logits.row(r), logits.width))));
+    for (size_t r = 0; r < logits.count; ++r)
+      TERRACE_CHECK(writer.write(std::as_bytes(std::span(logits.row(r), logits.width))));
     tokens = tokens.subspan(piece.size());
   }
   return Done{};
@@ -50,8 +51,10 @@ Status run(const LogitsOptions& options) {
   catch_interrupts();
   TERRACE_TRY(const auto tokens, read_tokens(options.tokens));
   TERRACE_TRY(auto engine, load_engine(options.model));
-  if (options.step_from > tokens.size()) return fail("--step-from {} is past the {} tokens", options.step_from, tokens.size());
-  const uint64_t vocabulary = engine->info().vocabulary, steps = options.step_from > 0 ? tokens.size() - options.step_from : 0;
+  if (options.step_from > tokens.size())
+    return fail("--step-from {} is past the {} tokens", options.step_from, tokens.size());
+  const uint64_t vocabulary = engine->info().vocabulary,
+                 steps = options.step_from > 0 ? tokens.size() - options.step_from : 0;
   std::vector<std::pair<std::string, SafetensorsArray>> arrays = {{"logits", {"F32", {tokens.size(), vocabulary}, {}}}};
   if (steps > 0) arrays.push_back({"logits_step", {"F32", {steps, vocabulary}, {}}});
   arrays.push_back({"tokens", {"I32", {tokens.size()}, {}}});
@@ -74,8 +77,11 @@ void add_logits(CLI::App& app, Action& action) {
   options->model.add(*command, /*required=*/true);
   command->add_option("--tokens", options->tokens, "JSON list of token ids")->required();
   command->add_option("--out", options->out, "Output: safetensors with logits [n, vocabulary] and tokens")->required();
-  command->add_option("--chunk", options->chunk, "Tokens per step")->check(CLI::Range(1, 1 << 20))->capture_default_str();
-  command->add_option("--step-from", options->step_from, "Also compute the tokens from this one on one at a time, as logits_step");
+  command->add_option("--chunk", options->chunk, "Tokens per step")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command->add_option("--step-from", options->step_from,
+                      "Also compute the tokens from this one on one at a time, as logits_step");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

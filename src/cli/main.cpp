@@ -1,7 +1,7 @@
 // The command line: chooses the subcommand and turns its outcome into output and an exit code.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <exception>
+#include <iostream>
 
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
     return kUsage;
   }
   const Status status = action();
-  if (std::fflush(stdout) != 0) {
+  if (!std::cout.flush() || std::fflush(stdout) != 0 || std::ferror(stdout)) {
     print_error("cannot write to standard output");
     return kFailed;
   }

@@ -19,12 +19,16 @@ void ModelOptions::add(CLI::App& command, bool required) {
   auto* option = command.add_option("model", model, "A GGUF file; the first one of a split model");
   if (required) option->required();
   command.add_option("--threads", threads, "Threads (default: one per usable core)")->check(CLI::Range(1, 1024));
-  command.add_option("--ctx", context, "Positions per sequence (default: as the model was trained)")->check(CLI::Range(1, 1 << 30));
-  command.add_option("--isa", isa, "Instruction set: auto, scalar, avx2, avxvnni, avx512, avx512vnni")->capture_default_str();
+  command.add_option("--ctx", context, "Positions per sequence (default: as the model was trained)")
+      ->check(CLI::Range(1, 1 << 30));
+  command.add_option("--isa", isa, "Instruction set: auto, scalar, avx2, avxvnni, avx512, avx512vnni")
+      ->capture_default_str();
   command.add_option("--numeric", numeric, "Numeric profile: standard, or reference (float activations, f32 KV, slow)")
       ->check(CLI::IsMember({"standard", "reference"}))
       ->capture_default_str();
-  command.add_option("--kv", kv, "Type of keys and values in memory: f16 or f32")->check(CLI::IsMember({"f16", "f32"}))->capture_default_str();
+  command.add_option("--kv", kv, "Type of keys and values in memory: f16 or f32")
+      ->check(CLI::IsMember({"f16", "f32"}))
+      ->capture_default_str();
 }
 
 engine::EngineOptions ModelOptions::engine() const {
@@ -46,7 +50,8 @@ Result<std::string> model_path(const std::string& given) {
     const auto path = folder / kDefaultModel;
     if (std::filesystem::exists(path, ignored)) return std::filesystem::weakly_canonical(path, ignored).string();
   }
-  return fail("no model was given and the default model is not here; run scripts/demo once to fetch it, or name a GGUF file");
+  return fail(
+      "no model was given and the default model is not here; run scripts/demo once to fetch it, or name a GGUF file");
 }
 
 Result<std::unique_ptr<engine::Engine>> load_engine(const ModelOptions& options) {
@@ -62,7 +67,7 @@ Result<std::unique_ptr<engine::Engine>> load_engine(const ModelOptions& options)
 }
 
 void catch_interrupts() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = [](int) { interrupt_seen = 1; };
   sigaction(SIGINT, &action, nullptr);
 }

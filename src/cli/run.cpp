@@ -6,8 +6,8 @@
 #include "base/file.h"
 #include "cli/chat_prompt.h"
 #include "cli/commands.h"
-#include "cli/sampling.h"
 #include "cli/options.h"
+#include "cli/sampling.h"
 
 namespace terrace::cli {
 namespace {
@@ -23,11 +23,13 @@ struct RunOptions {
 Result<std::string> prompt_text(const RunOptions& options) {
   if (!options.prompt.empty() && !options.file.empty()) return fail("give the prompt with -p or with -f, not both");
   if (!options.prompt.empty()) return options.prompt;
-  if (options.file.empty()) return fail("there is no prompt; give one with -p TEXT, -f FILE or -f - for standard input");
+  if (options.file.empty())
+    return fail("there is no prompt; give one with -p TEXT, -f FILE or -f - for standard input");
   return read_text(options.file);
 }
 
-Result<std::vector<int32_t>> prompt_tokens(const RunOptions& options, const engine::Engine& engine, const std::string& text) {
+Result<std::vector<int32_t>> prompt_tokens(const RunOptions& options, const engine::Engine& engine,
+                                           const std::string& text) {
   const text::Tokenizer* tokenizer = engine.tokenizer();
   if (!tokenizer) return fail("the model file has no vocabulary, so it cannot read text");
   if (!options.chat) return tokenizer->encode(text, {.parse_special = !options.no_special, .add_special = true});
@@ -61,18 +63,21 @@ Status run(RunOptions options) {
   TERRACE_TRY(const auto prompt, prompt_tokens(options, *engine, text));
   engine::Sequence sequence;
   bool broken_pipe = false;
-  TERRACE_TRY(const auto result, engine::generate(*engine, sequence, prompt, options.sampling.generate, [&](std::string_view piece) {
-    if (!options.json && !piece.empty()) {
-      broken_pipe = std::fwrite(piece.data(), 1, piece.size(), stdout) != piece.size() || std::fflush(stdout) != 0;
-    }
-    return !broken_pipe && !interrupted();
-  }));
+  TERRACE_TRY(const auto result,
+              engine::generate(*engine, sequence, prompt, options.sampling.generate, [&](std::string_view piece) {
+                if (!options.json && !piece.empty()) {
+                  broken_pipe =
+                      std::fwrite(piece.data(), 1, piece.size(), stdout) != piece.size() || std::fflush(stdout) != 0;
+                }
+                return !broken_pipe && !interrupted();
+              }));
   if (broken_pipe) return fail("cannot write to standard output");
   if (options.json)
     print_json(result);
   else
     std::cout << std::endl;
-  if (result.finish == engine::Finish::context) return fail("the context of {} positions is full; the answer ends here", engine->context());
+  if (result.finish == engine::Finish::context)
+    return fail("the context of {} positions is full; the answer ends here", engine->context());
   return Done{};
 }
 

@@ -10,7 +10,10 @@ void SamplingOptions::add(CLI::App& command) {
   const auto option = [&](const char* name, auto& value, const char* help) {
     command.add_option(name, value, help)->group("Sampling")->capture_default_str();
   };
-  command.add_option("-n,--predict", max_tokens, "Most tokens to generate; -1: until the model ends or the context is full")->capture_default_str();
+  command
+      .add_option("-n,--predict", max_tokens,
+                  "Most tokens to generate; -1: until the model ends or the context is full")
+      ->capture_default_str();
   option("--temp", s.temperature, "Temperature; 0: the likeliest token always");
   option("--dynatemp-range", s.dynatemp_range, "Dynamic temperature: range around --temp");
   option("--dynatemp-exp", s.dynatemp_exponent, "Dynamic temperature: exponent");
@@ -28,12 +31,15 @@ void SamplingOptions::add(CLI::App& command) {
   option("--dry-base", s.dry_base, "DRY: growth per repeated token");
   option("--dry-allowed-length", s.dry_allowed_length, "DRY: repeats of this length are free");
   option("--dry-penalty-last-n", s.dry_penalty_last_n, "DRY: tokens to look back over; -1: all");
-  command.add_option("--dry-sequence-breaker", s.dry_sequence_breakers, "DRY: texts that end a repeat")->group("Sampling");
+  command.add_option("--dry-sequence-breaker", s.dry_sequence_breakers, "DRY: texts that end a repeat")
+      ->group("Sampling");
   option("--mirostat", s.mirostat, "0: off, 2: mirostat version 2");
   option("--mirostat-ent", s.mirostat_tau, "Mirostat: target surprise in bits");
   option("--mirostat-lr", s.mirostat_eta, "Mirostat: learning rate");
-  command.add_option("-l,--logit-bias", logit_bias, "TOKEN_ID(+/-)BIAS, such as 15043+1 or 15043-inf; repeatable")->group("Sampling");
-  command.add_option("-s,--seed", s.seed, "Seed; the same seed gives the same text (default: random)")->group("Sampling");
+  command.add_option("-l,--logit-bias", logit_bias, "TOKEN_ID(+/-)BIAS, such as 15043+1 or 15043-inf; repeatable")
+      ->group("Sampling");
+  command.add_option("-s,--seed", s.seed, "Seed; the same seed gives the same text (default: random)")
+      ->group("Sampling");
   command.add_option("--stop", generate.stop, "The answer ends before this text; repeatable");
   command.add_flag("--ignore-eos", generate.ignore_end, "Go on after end-of-turn tokens");
 }

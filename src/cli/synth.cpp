@@ -53,7 +53,9 @@ format::GgufMetadata metadata_of(const Preset& preset, uint32_t layers) {
 
 std::vector<GgufTensor> tensors_of(const Preset& p, uint32_t layers, uint32_t type) {
   std::vector<GgufTensor> tensors;
-  const auto matrix = [&](std::string name, uint64_t inputs, uint64_t rows) { tensors.push_back({std::move(name), type, {inputs, rows}, 0, {}}); };
+  const auto matrix = [&](std::string name, uint64_t inputs, uint64_t rows) {
+    tensors.push_back({std::move(name), type, {inputs, rows}, 0, {}});
+  };
   const auto norm = [&](std::string name) { tensors.push_back({std::move(name), 0, {p.hidden}, 0, {}}); };
   const uint64_t q = uint64_t{p.heads} * p.head_size, kv = uint64_t{p.kv_heads} * p.head_size;
   matrix("token_embd.weight", p.hidden, p.vocabulary);

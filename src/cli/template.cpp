@@ -48,14 +48,16 @@ Status run(const TemplateOptions& options) {
   for (const std::string& definition : options.definitions) {
     const size_t equals = definition.find('=');
     if (equals == std::string::npos || equals == 0) return fail("-D '{}' is not of the form NAME=JSON", definition);
-    TERRACE_TRY(input.extra[definition.substr(0, equals)], parse_json(definition.substr(equals + 1), "-D " + definition.substr(0, equals)));
+    TERRACE_TRY(input.extra[definition.substr(0, equals)],
+                parse_json(definition.substr(equals + 1), "-D " + definition.substr(0, equals)));
   }
   std::string source;
   if (options.file.empty() || !options.model.empty()) {
     TERRACE_TRY(const std::string path, model_path(options.model));
     TERRACE_TRY(const auto file, format::GgufFile::open(path));
     TERRACE_TRY(source, file.metadata().string_or("tokenizer.chat_template", ""));
-    if (source.empty() && options.file.empty()) return fail("{}: the model has no chat template; give one with --template", path);
+    if (source.empty() && options.file.empty())
+      return fail("{}: the model has no chat template; give one with --template", path);
     TERRACE_TRY(auto vocabulary, text::read_vocabulary(file.metadata()));
     TERRACE_TRY(const auto tokenizer, text::Tokenizer::create(std::move(vocabulary)));
     add_token_texts(*tokenizer, input.extra);
@@ -64,7 +66,8 @@ Status run(const TemplateOptions& options) {
     TERRACE_TRY(source, read_text(options.file));
   }
   TERRACE_TRY(const std::string rendered, text::render_chat(std::move(source), input));
-  if (std::fwrite(rendered.data(), 1, rendered.size(), stdout) != rendered.size()) return fail("cannot write to standard output");
+  if (std::fwrite(rendered.data(), 1, rendered.size(), stdout) != rendered.size())
+    return fail("cannot write to standard output");
   return Done{};
 }
 

@@ -26,7 +26,10 @@ Result<std::unique_ptr<text::Tokenizer>> open_tokenizer(const std::string& given
 Status tokenize(const TokenizeOptions& options) {
   TERRACE_TRY(const auto tokenizer, open_tokenizer(options.model));
   TERRACE_TRY(const std::string text, read_text("-"));
-  std::cout << nlohmann::json(tokenizer->encode(text, {.parse_special = !options.no_special, .add_special = options.bos})).dump() << "\n";
+  std::cout << nlohmann::json(
+                   tokenizer->encode(text, {.parse_special = !options.no_special, .add_special = options.bos}))
+                   .dump()
+            << "\n";
   return Done{};
 }
 
@@ -37,7 +40,8 @@ Status detokenize(const TokenizeOptions& options) {
   if (!json.is_array()) return fail("standard input: expected a JSON list of token ids");
   std::vector<int32_t> ids;
   for (size_t i = 0; i < json.size(); ++i) {
-    if (!json[i].is_number_integer() || json[i].get<int64_t>() < 0 || json[i].get<int64_t>() >= static_cast<int64_t>(tokenizer->size())) {
+    if (!json[i].is_number_integer() || json[i].get<int64_t>() < 0 ||
+        json[i].get<int64_t>() >= static_cast<int64_t>(tokenizer->size())) {
       return fail("standard input: element {} is no token id of this vocabulary (0 to {})", i, tokenizer->size() - 1);
     }
     ids.push_back(json[i].get<int32_t>());

@@ -1,7 +1,8 @@
 // The operations that a model is written in, and the interface of what executes them.
 //
-// A backend knows nothing of model families. Row counts, positions and page tables come with each call; matrices are placed once.
-// All operations of one step are called from one thread, in order; each returns when its outputs may be read by the next.
+// A backend knows nothing of model families. Row counts, positions and page tables come with each call; matrices are
+// placed once. All operations of one step are called from one thread, in order; each returns when its outputs may be
+// read by the next.
 #pragma once
 
 #include <cstddef>
@@ -63,7 +64,8 @@ struct Rope {
   float magnitude = 1;
 };
 
-/// Consecutive rows of one sequence in a step, with the sequence's KV pages (of 64 positions each, all layers in one page).
+/// Consecutive rows of one sequence in a step, with the sequence's KV pages (of 64 positions each, all layers in one
+/// page).
 struct RowSpan {
   size_t first_row = 0;
   size_t rows = 0;
@@ -80,9 +82,9 @@ struct KvLayer {
   size_t key_offset = 0;    ///< bytes
   size_t value_offset = 0;  ///< bytes
   size_t element_bytes() const { return half ? 2 : 4; }
-  size_t key_bytes() const { return key_size * 64 * element_bytes(); }                          ///< per head
+  size_t key_bytes() const { return key_size * 64 * element_bytes(); }  ///< per head
   size_t value_stride() const { return (value_size + 15) / 16 * 16; }
-  size_t value_bytes() const { return value_stride() * 64 * element_bytes(); }                  ///< per head
+  size_t value_bytes() const { return value_stride() * 64 * element_bytes(); }  ///< per head
   size_t bytes() const { return heads * (key_bytes() + value_bytes()); }
 };
 
@@ -112,7 +114,8 @@ class Backend {
   /// Each output = weight * norm(x) + bias, all from one pass over the input.
   virtual void linear(Rows x, const std::optional<Norm>& norm, std::span<const Linear> outputs) = 0;
   /// out = f(gate * norm(x)) . (up * norm(x))
-  virtual void gated_linear(Rows x, const std::optional<Norm>& norm, const Matrix& gate, const Matrix& up, GateFunction function, Rows out) = 0;
+  virtual void gated_linear(Rows x, const std::optional<Norm>& norm, const Matrix& gate, const Matrix& up,
+                            GateFunction function, Rows out) = 0;
   /// out row = cosine and sine of each pair of `rope` at the row's position; shared by all layers of a step.
   virtual void turns(const Rope& rope, std::span<const RowSpan> spans, Rows out) = 0;
   /// Turns queries and keys, stores keys and values in the spans' pages, and attends causally.

@@ -5,7 +5,8 @@
 
 namespace terrace::compute {
 
-/// cos and sin of `angle` (radians, |angle| < 2^30) in double precision from polynomials, so that no library's choice of code matters.
+/// cos and sin of `angle` (radians, |angle| < 2^30) in double precision from polynomials, so that no library's choice
+/// of code matters.
 struct CosSin {
   double cos, sin;
 };

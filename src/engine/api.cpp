@@ -4,7 +4,8 @@
 
 namespace terrace {
 
-Session::Session(std::shared_ptr<engine::Engine> engine) : engine_(std::move(engine)), sequence_(std::make_unique<engine::Sequence>()) {}
+Session::Session(std::shared_ptr<engine::Engine> engine)
+    : engine_(std::move(engine)), sequence_(std::make_unique<engine::Sequence>()) {}
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
@@ -22,7 +23,8 @@ Result<Answer> Session::generate(std::span<const int32_t> prompt, const Generate
   generate.sampler.seed = options.seed;
   const auto forward = [&](std::string_view piece) { return !sink || sink(piece); };
   TERRACE_TRY(auto generated, engine::generate(*engine_, *sequence_, prompt, generate, forward));
-  return Answer{std::move(generated.text), std::move(generated.tokens), std::string(engine::finish_name(generated.finish))};
+  return Answer{std::move(generated.text), std::move(generated.tokens),
+                std::string(engine::finish_name(generated.finish))};
 }
 
 const std::vector<int32_t>& Session::tokens() const { return sequence_->tokens(); }

@@ -47,6 +47,9 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, const Engi
 
 Status Engine::check(std::span<const Advance> advances) const {
   for (const Advance& advance : advances) {
+    const auto same = [&](const Advance& other) { return other.sequence == advance.sequence; };
+    if (std::count_if(advances.begin(), advances.end(), same) > 1)
+      return fail("a sequence can advance only once in a step");
     if (advance.tokens.empty()) return fail("a step needs at least one token per sequence");
     for (const int32_t token : advance.tokens) {
       if (token < 0 || static_cast<size_t>(token) >= info().vocabulary) {
@@ -54,7 +57,8 @@ Status Engine::check(std::span<const Advance> advances) const {
       }
     }
     if (advance.sequence->size() + advance.tokens.size() > context_) {
-      return fail("the context is full: {} tokens and {} more do not fit in {}", advance.sequence->size(), advance.tokens.size(), context_);
+      return fail("the context is full: {} tokens and {} more do not fit in {}", advance.sequence->size(),
+                  advance.tokens.size(), context_);
     }
   }
   return Done{};
@@ -76,7 +80,8 @@ Result<compute::Rows> Engine::step(std::span<const Advance> advances) {
     Sequence& sequence = *advance.sequence;
     reserve(sequence, sequence.size() + advance.tokens.size());
     const size_t first = tokens_.size(), last = first + advance.tokens.size();
-    spans_.push_back({first, advance.tokens.size(), static_cast<int32_t>(sequence.size()), sequence.page_table_.data()});
+    spans_.push_back(
+        {first, advance.tokens.size(), static_cast<int32_t>(sequence.size()), sequence.page_table_.data()});
     tokens_.insert(tokens_.end(), advance.tokens.begin(), advance.tokens.end());
     if (advance.logits == Advance::Logits::last) wanted_.push_back(last - 1);
     if (advance.logits == Advance::Logits::all) {

@@ -21,11 +21,11 @@ enum class Numeric {
 };
 
 struct EngineOptions {
-  size_t threads = 0;        ///< 0: one per usable core
+  size_t threads = 0;  ///< 0: one per usable core
   std::string isa = "auto";
   Numeric numeric = Numeric::standard;
-  bool half_kv = true;       ///< keys and values in f16; the reference profile always takes f32
-  size_t context = 0;        ///< positions per sequence; 0: as many as the model was trained for
+  bool half_kv = true;                         ///< keys and values in f16; the reference profile always takes f32
+  size_t context = 0;                          ///< positions per sequence; 0: as many as the model was trained for
   std::function<void(double share)> progress;  ///< called while loading
 };
 
@@ -56,8 +56,8 @@ class Engine {
  public:
   static Result<std::unique_ptr<Engine>> load(const std::string& path, const EngineOptions& options);
 
-  /// Appends each advance's tokens to its sequence and returns the logits that were asked for, in order; they are valid until the next
-  /// step. An error (an unknown token, a full context) leaves all sequences as they were.
+  /// Appends each advance's tokens to its sequence and returns the logits that were asked for, in order; they are valid
+  /// until the next step. An error (an unknown token, a full context) leaves all sequences as they were.
   Result<compute::Rows> step(std::span<const Advance> advances);
 
   const model::ModelInfo& info() const { return model_->info(); }

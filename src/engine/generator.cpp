@@ -13,7 +13,8 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 /// Reads the prompt chunk by chunk; the logits are those after its last token.
-Result<compute::Rows> read_prompt(Engine& engine, Sequence& sequence, std::span<const int32_t> prompt, const TextSink& sink, bool& cancelled) {
+Result<compute::Rows> read_prompt(Engine& engine, Sequence& sequence, std::span<const int32_t> prompt,
+                                  const TextSink& sink, bool& cancelled) {
   compute::Rows logits;
   while (!prompt.empty()) {
     const auto chunk = prompt.first(std::min(prompt.size(), Engine::kPromptChunk));
@@ -32,10 +33,14 @@ Result<compute::Rows> read_prompt(Engine& engine, Sequence& sequence, std::span<
 
 std::string_view finish_name(Finish finish) {
   switch (finish) {
-    case Finish::stop: return "stop";
-    case Finish::length: return "length";
-    case Finish::context: return "context";
-    default: return "cancelled";
+    case Finish::stop:
+      return "stop";
+    case Finish::length:
+      return "length";
+    case Finish::context:
+      return "context";
+    default:
+      return "cancelled";
   }
 }
 
@@ -64,17 +69,18 @@ std::string StopFilter::push(std::string_view piece) {
 
 std::string StopFilter::finish() { return stopped_ ? "" : std::exchange(held_, ""); }
 
-Result<Generated> generate(Engine& engine, Sequence& sequence, std::span<const int32_t> prompt, const GenerateOptions& options,
-                           const TextSink& sink) {
+Result<Generated> generate(Engine& engine, Sequence& sequence, std::span<const int32_t> prompt,
+                           const GenerateOptions& options, const TextSink& sink) {
   const text::Tokenizer* tokenizer = engine.tokenizer();
   if (!tokenizer) return fail("the model file has no vocabulary, so it cannot generate text");
   TERRACE_CHECK(validate(options.sampler, engine.info().vocabulary));
   if (prompt.empty()) return fail("the prompt is empty");
   if (sequence.size() + prompt.size() > engine.context()) {
-    return fail("the prompt is too long: {} tokens do not fit in the context of {}; shorten it or raise --ctx", sequence.size() + prompt.size(),
-                engine.context());
+    return fail("the prompt is too long: {} tokens do not fit in the context of {}; shorten it or raise --ctx",
+                sequence.size() + prompt.size(), engine.context());
   }
-  Sampler sampler(options.sampler, engine.info().vocabulary, [tokenizer](int32_t id) { return std::string(tokenizer->token_bytes(id)); });
+  Sampler sampler(options.sampler, engine.info().vocabulary,
+                  [tokenizer](int32_t id) { return std::string(tokenizer->token_bytes(id)); });
   for (const int32_t token : sequence.tokens()) sampler.accept(token);
   for (const int32_t token : prompt) sampler.accept(token);
 

@@ -35,14 +35,15 @@ struct Generated {
   double decode_seconds = 0;
 };
 
-/// Takes pieces of the answer as they are certain: whole UTF-8, and nothing that may be the start of a stop string. Returning false
-/// ends the generation.
+/// Takes pieces of the answer as they are certain: whole UTF-8, and nothing that may be the start of a stop string.
+/// Returning false ends the generation.
 using TextSink = std::function<bool(std::string_view piece)>;
 
-/// Feeds `prompt` to `sequence` and generates. All of `sequence` (what it held before, too) counts for penalties. The sequence holds
-/// every sampled token but the last afterwards. An empty prompt on an empty sequence, or one that does not fit, is an error.
-Result<Generated> generate(Engine& engine, Sequence& sequence, std::span<const int32_t> prompt, const GenerateOptions& options,
-                           const TextSink& sink);
+/// Feeds `prompt` to `sequence` and generates. All of `sequence` (what it held before, too) counts for penalties. The
+/// sequence holds every sampled token but the last afterwards. An empty prompt on an empty sequence, or one that does
+/// not fit, is an error.
+Result<Generated> generate(Engine& engine, Sequence& sequence, std::span<const int32_t> prompt,
+                           const GenerateOptions& options, const TextSink& sink);
 
 /// Finds stop strings in a text that arrives in pieces. Not thread-safe.
 class StopFilter {

@@ -1,8 +1,8 @@
 // Block types: how a run of weights is encoded in a file, and how 16 rows of it are laid out in a panel.
 //
-// A panel holds 16 output rows of a matrix, block by block in input order, one 32-bit lane per row: the file's block of each
-// row is cut into 32-bit words, and word w of the 16 rows lies side by side (docs/kernels.md). Rows past the end of the matrix
-// are zero blocks. A new type is one file in format/blocks and one in compute/cpu/kernels/blocks.
+// A panel holds 16 output rows of a matrix, block by block in input order, one 32-bit lane per row: the file's block of
+// each row is cut into 32-bit words, and word w of the 16 rows lies side by side (docs/kernels.md). Rows past the end
+// of the matrix are zero blocks. A new type is one file in format/blocks and one in compute/cpu/kernels/blocks.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,17 @@ constexpr size_t kPanelRows = 16;
 
 /// ggml's type codes, as in GGUF files.
 enum class TypeCode : uint32_t {
-  f32 = 0, f16 = 1, q4_0 = 2, q4_1 = 3, q5_0 = 6, q5_1 = 7, q8_0 = 8, q4_k = 12, q5_k = 13, q6_k = 14, bf16 = 30
+  f32 = 0,
+  f16 = 1,
+  q4_0 = 2,
+  q4_1 = 3,
+  q5_0 = 6,
+  q5_1 = 7,
+  q8_0 = 8,
+  q4_k = 12,
+  q5_k = 13,
+  q6_k = 14,
+  bf16 = 30
 };
 
 /// What a type's own file defines, for types whose values this build can use.
@@ -27,15 +37,16 @@ struct BlockCodec {
   uint32_t panel_bytes;
   /// Lays the blocks of 16 rows out as one panel block.
   void (*pack)(const std::byte* const (&rows)[kPanelRows], std::byte* panel);
-  /// Turns a block of random bytes into one whose values have about the given standard deviation (for synthetic models).
+  /// Turns a block of random bytes into one whose values have about the given standard deviation (for synthetic
+  /// models).
   void (*set_deviation)(std::byte* block, float deviation);
 };
 
 struct BlockType {
   uint32_t code;
-  std::string_view name;  ///< as llama.cpp spells it: "Q4_K"
-  uint32_t values;        ///< values per block
-  uint32_t bytes;         ///< bytes per block in a file
+  std::string_view name;              ///< as llama.cpp spells it: "Q4_K"
+  uint32_t values;                    ///< values per block
+  uint32_t bytes;                     ///< bytes per block in a file
   const BlockCodec* codec = nullptr;  ///< null: known to the format, not computable
 };
 

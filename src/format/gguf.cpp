@@ -13,15 +13,27 @@ static_assert(std::endian::native == std::endian::little, "GGUF files are read a
 namespace terrace::format {
 namespace {
 
-constexpr size_t kMaximumNesting = 8;        // arrays in arrays; public files have none
+constexpr size_t kMaximumNesting = 8;  // arrays in arrays; public files have none
 
 constexpr size_t scalar_bytes(GgufType type) {
   switch (type) {
-    case GgufType::u8: case GgufType::i8: case GgufType::boolean: return 1;
-    case GgufType::u16: case GgufType::i16: return 2;
-    case GgufType::u32: case GgufType::i32: case GgufType::f32: return 4;
-    case GgufType::u64: case GgufType::i64: case GgufType::f64: return 8;
-    default: return 0;
+    case GgufType::u8:
+    case GgufType::i8:
+    case GgufType::boolean:
+      return 1;
+    case GgufType::u16:
+    case GgufType::i16:
+      return 2;
+    case GgufType::u32:
+    case GgufType::i32:
+    case GgufType::f32:
+      return 4;
+    case GgufType::u64:
+    case GgufType::i64:
+    case GgufType::f64:
+      return 8;
+    default:
+      return 0;
   }
 }
 
@@ -46,7 +58,8 @@ class HeaderReader {
     const size_t start = offset_;
     TERRACE_TRY(const auto length, scalar<uint64_t>(field));
     if (length > left()) {
-      return fail("GGUF: {} at offset {} claims a length of {} bytes, but only {} are left in the file", field, start, length, left());
+      return fail("GGUF: {} at offset {} claims a length of {} bytes, but only {} are left in the file", field, start,
+                  length, left());
     }
     std::string text(reinterpret_cast<const char*>(bytes_.data() + offset_), length);
     offset_ += length;
@@ -56,7 +69,8 @@ class HeaderReader {
   Result<GgufType> type(std::string_view field) {
     const size_t start = offset_;
     TERRACE_TRY(const auto code, scalar<uint32_t>(field));
-    if (code > static_cast<uint32_t>(GgufType::f64)) return fail("GGUF: {} at offset {} has the unknown value type {}", field, start, code);
+    if (code > static_cast<uint32_t>(GgufType::f64))
+      return fail("GGUF: {} at offset {} has the unknown value type {}", field, start, code);
     return static_cast<GgufType>(code);
   }
 
@@ -103,26 +117,38 @@ class HeaderReader {
   /// Any integer or boolean but u64, which may not fit.
   Result<int64_t> small_integer(GgufType type, std::string_view field) {
     switch (type) {
-      case GgufType::i8: return widened<int8_t>(field);
-      case GgufType::u16: return widened<uint16_t>(field);
-      case GgufType::i16: return widened<int16_t>(field);
-      case GgufType::u32: return widened<uint32_t>(field);
-      case GgufType::i32: return widened<int32_t>(field);
-      case GgufType::i64: return widened<int64_t>(field);
-      case GgufType::u8: return widened<uint8_t>(field);
-      default: return boolean(field);
+      case GgufType::i8:
+        return widened<int8_t>(field);
+      case GgufType::u16:
+        return widened<uint16_t>(field);
+      case GgufType::i16:
+        return widened<int16_t>(field);
+      case GgufType::u32:
+        return widened<uint32_t>(field);
+      case GgufType::i32:
+        return widened<int32_t>(field);
+      case GgufType::i64:
+        return widened<int64_t>(field);
+      case GgufType::u8:
+        return widened<uint8_t>(field);
+      default:
+        return boolean(field);
     }
   }
 
   Result<GgufArray> array(std::string_view field, size_t depth) {
-    if (depth > kMaximumNesting) return fail("GGUF: {} at offset {} nests arrays deeper than {}", field, offset_, kMaximumNesting);
+    if (depth > kMaximumNesting)
+      return fail("GGUF: {} at offset {} nests arrays deeper than {}", field, offset_, kMaximumNesting);
     GgufArray array;
     TERRACE_TRY(array.type, type(field));
     const size_t start = offset_;
     TERRACE_TRY(const auto count, scalar<uint64_t>(field));
-    const size_t smallest = array.type == GgufType::string ? 8 : array.type == GgufType::array ? 12 : scalar_bytes(array.type);
+    const size_t smallest = array.type == GgufType::string  ? 8
+                            : array.type == GgufType::array ? 12
+                                                            : scalar_bytes(array.type);
     if (count > left() / smallest) {
-      return fail("GGUF: {} at offset {} claims {} elements, but only {} bytes are left in the file", field, start, count, left());
+      return fail("GGUF: {} at offset {} claims {} elements, but only {} bytes are left in the file", field, start,
+                  count, left());
     }
     for (uint64_t i = 0; i < count; ++i) TERRACE_CHECK(element(array, field, depth));
     return array;
@@ -165,8 +191,10 @@ Status read_metadata(HeaderReader& reader, uint64_t count, GgufHeader& header) {
   for (uint64_t i = 0; i < count; ++i) {
     const size_t start = reader.offset();
     TERRACE_TRY(auto key, reader.string(fmt::format("the key of metadata entry {}", i)));
-    if (key.empty() || key.size() > 65535) return fail("GGUF: metadata entry {} at offset {} has a key of {} bytes", i, start, key.size());
-    if (header.metadata.contains(key)) return fail("GGUF: the metadata key '{}' at offset {} appears twice", key, start);
+    if (key.empty() || key.size() > 65535)
+      return fail("GGUF: metadata entry {} at offset {} has a key of {} bytes", i, start, key.size());
+    if (header.metadata.contains(key))
+      return fail("GGUF: the metadata key '{}' at offset {} appears twice", key, start);
     const std::string field = fmt::format("metadata '{}'", key);
     TERRACE_TRY(const auto type, reader.type(field));
     GgufEntry entry{std::move(key), type, {}};
@@ -190,7 +218,8 @@ Result<GgufTensor> read_tensor(HeaderReader& reader, uint64_t index) {
   const std::string field = fmt::format("tensor '{}'", tensor.name);
   size_t at = reader.offset();
   TERRACE_TRY(const auto dimensions, reader.scalar<uint32_t>(field));
-  if (dimensions < 1 || dimensions > 4) return fail("GGUF: {} at offset {} has {} dimensions; 1 to 4 are possible", field, at, dimensions);
+  if (dimensions < 1 || dimensions > 4)
+    return fail("GGUF: {} at offset {} has {} dimensions; 1 to 4 are possible", field, at, dimensions);
   uint64_t elements = 1;
   for (uint32_t d = 0; d < dimensions; ++d) {
     at = reader.offset();
@@ -206,8 +235,8 @@ Result<GgufTensor> read_tensor(HeaderReader& reader, uint64_t index) {
   const BlockType* type = find_block_type(tensor.type);
   if (!type) return fail("GGUF: {} at offset {} has the unknown type {}", field, at, tensor.type);
   if (tensor.shape[0] % type->values != 0) {
-    return fail("GGUF: {} at offset {} has rows of {} values, no multiple of {}'s blocks of {}", field, at, tensor.shape[0], type->name,
-                type->values);
+    return fail("GGUF: {} at offset {} has rows of {} values, no multiple of {}'s blocks of {}", field, at,
+                tensor.shape[0], type->name, type->values);
   }
   at = reader.offset();
   TERRACE_TRY(tensor.offset, reader.scalar<uint64_t>(field));
@@ -222,11 +251,14 @@ Status place_tensors(std::span<const std::byte> bytes, GgufHeader& header) {
     const BlockType& type = *find_block_type(tensor.type);
     const uint64_t size = tensor.elements() / type.values * type.bytes;
     if (tensor.offset % header.alignment != 0) {
-      return fail("GGUF: tensor '{}' starts at data offset {}, no multiple of the alignment {}", tensor.name, tensor.offset, header.alignment);
+      return fail("GGUF: tensor '{}' starts at data offset {}, no multiple of the alignment {}", tensor.name,
+                  tensor.offset, header.alignment);
     }
     if (tensor.offset > available || size > available - tensor.offset) {
-      return fail("GGUF: tensor '{}' needs {} bytes at data offset {}, but the file has only {} bytes of data: it is truncated or damaged",
-                  tensor.name, size, tensor.offset, available);
+      return fail(
+          "GGUF: tensor '{}' needs {} bytes at data offset {}, but the file has only {} bytes of data: it is truncated "
+          "or damaged",
+          tensor.name, size, tensor.offset, available);
     }
     tensor.data = bytes.subspan(header.data_offset + tensor.offset, size);
     order.emplace_back(tensor.offset, &tensor);
@@ -235,7 +267,8 @@ Status place_tensors(std::span<const std::byte> bytes, GgufHeader& header) {
   for (size_t i = 1; i < order.size(); ++i) {
     const GgufTensor& before = *order[i - 1].second;
     if (before.offset + before.data.size() > order[i].first) {
-      return fail("GGUF: tensor '{}' at data offset {} overlaps tensor '{}'", order[i].second->name, order[i].first, before.name);
+      return fail("GGUF: tensor '{}' at data offset {} overlaps tensor '{}'", order[i].second->name, order[i].first,
+                  before.name);
     }
   }
   return Done{};
@@ -244,7 +277,8 @@ Status place_tensors(std::span<const std::byte> bytes, GgufHeader& header) {
 }  // namespace
 
 std::string_view gguf_type_name(GgufType type) {
-  constexpr std::string_view names[] = {"u8", "i8", "u16", "i16", "u32", "i32", "f32", "bool", "str", "arr", "u64", "i64", "f64"};
+  constexpr std::string_view names[] = {"u8",   "i8",  "u16", "i16", "u32", "i32", "f32",
+                                        "bool", "str", "arr", "u64", "i64", "f64"};
   return names[static_cast<size_t>(type)];
 }
 
@@ -268,17 +302,20 @@ Result<GgufHeader> parse_gguf(std::span<const std::byte> bytes) {
   TERRACE_TRY(const auto entry_count, reader.scalar<uint64_t>("the metadata count"));
   constexpr uint64_t smallest_tensor = 8 + 4 + 8 + 4 + 8, smallest_entry = 8 + 4 + 1;
   if (tensor_count > reader.left() / smallest_tensor) {
-    return fail("GGUF: the tensor count at offset 8 is {}, more than the file's {} bytes can describe", tensor_count, bytes.size());
+    return fail("GGUF: the tensor count at offset 8 is {}, more than the file's {} bytes can describe", tensor_count,
+                bytes.size());
   }
   if (entry_count > reader.left() / smallest_entry) {
-    return fail("GGUF: the metadata count at offset 16 is {}, more than the file's {} bytes can hold", entry_count, bytes.size());
+    return fail("GGUF: the metadata count at offset 16 is {}, more than the file's {} bytes can hold", entry_count,
+                bytes.size());
   }
   TERRACE_CHECK(read_metadata(reader, entry_count, header));
   std::map<std::string, size_t, std::less<>> names;
   for (uint64_t i = 0; i < tensor_count; ++i) {
     const size_t start = reader.offset();
     TERRACE_TRY(auto tensor, read_tensor(reader, i));
-    if (!names.emplace(tensor.name, i).second) return fail("GGUF: the tensor name '{}' at offset {} appears twice", tensor.name, start);
+    if (!names.emplace(tensor.name, i).second)
+      return fail("GGUF: the tensor name '{}' at offset {} appears twice", tensor.name, start);
     header.tensors.push_back(std::move(tensor));
   }
   header.data_offset = (reader.offset() + header.alignment - 1) / header.alignment * header.alignment;
@@ -335,7 +372,9 @@ Result<GgufFile> GgufFile::open(const std::string& path) {
     if (shard == 0) {
       if (count > 99999) return fail("{}: split.count is {}", name, count);
       shard_count = std::max<uint64_t>(count, 1);
-      if (number != 0) return fail("{}: this is shard {} of {}; open the first one, -00001-of-{:05}.gguf", name, number + 1, count, count);
+      if (number != 0)
+        return fail("{}: this is shard {} of {}; open the first one, -00001-of-{:05}.gguf", name, number + 1, count,
+                    count);
       result.metadata_ = header.metadata;
       result.version_ = header.version;
     } else if (number != shard || count != shard_count) {
@@ -352,7 +391,8 @@ Result<GgufFile> GgufFile::open(const std::string& path) {
   }
   TERRACE_TRY(const uint64_t expected, result.metadata_.integer_or("split.tensors.count", result.tensors_.size()));
   if (expected != result.tensors_.size()) {
-    return fail("{}: split.tensors.count is {}, but the shards hold {} tensors", path, expected, result.tensors_.size());
+    return fail("{}: split.tensors.count is {}, but the shards hold {} tensors", path, expected,
+                result.tensors_.size());
   }
   return result;
 }
@@ -365,7 +405,8 @@ const GgufTensor* GgufFile::find(std::string_view name) const {
 void GgufFile::release(const GgufTensor& tensor) const {
   for (const MappedFile& file : shards_->files) {
     const auto bytes = file.bytes();
-    if (tensor.data.data() >= bytes.data() && tensor.data.data() < bytes.data() + bytes.size()) file.release(tensor.data);
+    if (tensor.data.data() >= bytes.data() && tensor.data.data() < bytes.data() + bytes.size())
+      file.release(tensor.data);
   }
 }
 

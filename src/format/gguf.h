@@ -20,7 +20,19 @@ constexpr uint64_t kMaximumGgufAlignment = 1 << 20;
 
 /// Type codes of metadata values, as in the file.
 enum class GgufType : uint32_t {
-  u8 = 0, i8 = 1, u16 = 2, i16 = 3, u32 = 4, i32 = 5, f32 = 6, boolean = 7, string = 8, array = 9, u64 = 10, i64 = 11, f64 = 12
+  u8 = 0,
+  i8 = 1,
+  u16 = 2,
+  i16 = 3,
+  u32 = 4,
+  i32 = 5,
+  f32 = 6,
+  boolean = 7,
+  string = 8,
+  array = 9,
+  u64 = 10,
+  i64 = 11,
+  f64 = 12
 };
 
 /// The name used in messages and by `terrace inspect`: "u32", "str", "arr", ...
@@ -82,7 +94,8 @@ class GgufMetadata {
   std::map<std::string, size_t, std::less<>> index_;
 };
 
-/// One tensor of a file. `shape` is in GGUF order: shape[0] is the row length (contiguous), shape[1] the rows, shape[2] the matrices.
+/// One tensor of a file. `shape` is in GGUF order: shape[0] is the row length (contiguous), shape[1] the rows, shape[2]
+/// the matrices.
 struct GgufTensor {
   std::string name;
   uint32_t type = 0;                ///< ggml type code; see format/block_type.h
@@ -101,13 +114,15 @@ struct GgufHeader {
   std::vector<GgufTensor> tensors;
 };
 
-/// Parses and checks a whole GGUF in memory; `bytes` must outlive the result. Every refusal names the field and its offset.
+/// Parses and checks a whole GGUF in memory; `bytes` must outlive the result. Every refusal names the field and its
+/// offset.
 Result<GgufHeader> parse_gguf(std::span<const std::byte> bytes);
 
 /// A model file with its shards (`-00001-of-0000N.gguf`), mapped into memory.
 class GgufFile {
  public:
-  /// Opens `path` and, for a split file, all its shards. Tensors of all shards appear in one list; the metadata is the first shard's.
+  /// Opens `path` and, for a split file, all its shards. Tensors of all shards appear in one list; the metadata is the
+  /// first shard's.
   static Result<GgufFile> open(const std::string& path);
   ~GgufFile();
   GgufFile(GgufFile&&) noexcept;

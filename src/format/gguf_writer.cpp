@@ -22,16 +22,27 @@ void put_string(std::string& out, std::string_view text) {
 template <class Number>
 void put_number(std::string& out, GgufType type, Number value) {
   switch (type) {
-    case GgufType::u8: case GgufType::boolean: return put(out, static_cast<uint8_t>(value));
-    case GgufType::i8: return put(out, static_cast<int8_t>(value));
-    case GgufType::u16: return put(out, static_cast<uint16_t>(value));
-    case GgufType::i16: return put(out, static_cast<int16_t>(value));
-    case GgufType::u32: return put(out, static_cast<uint32_t>(value));
-    case GgufType::i32: return put(out, static_cast<int32_t>(value));
-    case GgufType::u64: return put(out, static_cast<uint64_t>(value));
-    case GgufType::i64: return put(out, static_cast<int64_t>(value));
-    case GgufType::f32: return put(out, static_cast<float>(value));
-    default: return put(out, static_cast<double>(value));
+    case GgufType::u8:
+    case GgufType::boolean:
+      return put(out, static_cast<uint8_t>(value));
+    case GgufType::i8:
+      return put(out, static_cast<int8_t>(value));
+    case GgufType::u16:
+      return put(out, static_cast<uint16_t>(value));
+    case GgufType::i16:
+      return put(out, static_cast<int16_t>(value));
+    case GgufType::u32:
+      return put(out, static_cast<uint32_t>(value));
+    case GgufType::i32:
+      return put(out, static_cast<int32_t>(value));
+    case GgufType::u64:
+      return put(out, static_cast<uint64_t>(value));
+    case GgufType::i64:
+      return put(out, static_cast<int64_t>(value));
+    case GgufType::f32:
+      return put(out, static_cast<float>(value));
+    default:
+      return put(out, static_cast<double>(value));
   }
 }
 
@@ -64,7 +75,8 @@ uint64_t padding(uint64_t size, uint64_t alignment) { return (alignment - size %
 
 }  // namespace
 
-std::string serialize_gguf_header(const GgufMetadata& metadata, const std::vector<GgufTensor>& tensors, uint64_t alignment) {
+std::string serialize_gguf_header(const GgufMetadata& metadata, const std::vector<GgufTensor>& tensors,
+                                  uint64_t alignment) {
   std::string out = "GGUF";
   put(out, uint32_t{3});
   put(out, static_cast<uint64_t>(tensors.size()));
@@ -84,7 +96,8 @@ std::string serialize_gguf_header(const GgufMetadata& metadata, const std::vecto
   return out;
 }
 
-Result<GgufWriter> GgufWriter::create(const std::string& path, const GgufMetadata& metadata, const std::vector<GgufTensor>& tensors) {
+Result<GgufWriter> GgufWriter::create(const std::string& path, const GgufMetadata& metadata,
+                                      const std::vector<GgufTensor>& tensors) {
   TERRACE_TRY(const uint64_t alignment, metadata.integer_or("general.alignment", 32));
   if (!std::has_single_bit(alignment) || alignment > kMaximumGgufAlignment) {
     return fail("{}: general.alignment is {}, not a power of two up to {}", path, alignment, kMaximumGgufAlignment);
@@ -93,7 +106,8 @@ Result<GgufWriter> GgufWriter::create(const std::string& path, const GgufMetadat
   for (const GgufTensor& tensor : tensors) {
     const BlockType* type = find_block_type(tensor.type);
     if (!type || tensor.shape.empty() || tensor.shape[0] % type->values != 0) {
-      return fail("{}: tensor '{}' cannot be stored in type {}: its rows are no multiple of the block", path, tensor.name, tensor.type);
+      return fail("{}: tensor '{}' cannot be stored in type {}: its rows are no multiple of the block", path,
+                  tensor.name, tensor.type);
     }
     sizes.push_back(tensor.elements() / type->values * type->bytes);
   }

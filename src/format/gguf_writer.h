@@ -9,8 +9,10 @@ namespace terrace::format {
 /// Streams a GGUF file; the file appears at `path` only when finish() succeeds.
 class GgufWriter {
  public:
-  /// `tensors` gives names, types and shapes; their offsets and data are ignored. `general.alignment` is honoured (default 32).
-  static Result<GgufWriter> create(const std::string& path, const GgufMetadata& metadata, const std::vector<GgufTensor>& tensors);
+  /// `tensors` gives names, types and shapes; their offsets and data are ignored. `general.alignment` is honoured
+  /// (default 32).
+  static Result<GgufWriter> create(const std::string& path, const GgufMetadata& metadata,
+                                   const std::vector<GgufTensor>& tensors);
 
   /// Appends a piece of the current tensor; the next one begins when it is complete.
   Status write(std::span<const std::byte> piece);
@@ -30,6 +32,7 @@ class GgufWriter {
 };
 
 /// The bytes of a file's header as the writer makes them, without data or padding behind it.
-std::string serialize_gguf_header(const GgufMetadata& metadata, const std::vector<GgufTensor>& tensors, uint64_t alignment);
+std::string serialize_gguf_header(const GgufMetadata& metadata, const std::vector<GgufTensor>& tensors,
+                                  uint64_t alignment);
 
 }  // namespace terrace::format

@@ -44,8 +44,10 @@ Result<SafetensorsArray> parse_array(const std::string& name, const Json& entry,
     return bad("no data_offsets");
   }
   const auto first = entry["data_offsets"][0].get<uint64_t>(), last = entry["data_offsets"][1].get<uint64_t>();
-  if (first > last || last > data.size()) return bad(fmt::format("data_offsets {}..{} outside of the file's {} bytes", first, last, data.size()));
-  if (array_bytes(array) != last - first) return bad(fmt::format("{} bytes, which its shape does not give", last - first));
+  if (first > last || last > data.size())
+    return bad(fmt::format("data_offsets {}..{} outside of the file's {} bytes", first, last, data.size()));
+  if (array_bytes(array) != last - first)
+    return bad(fmt::format("{} bytes, which its shape does not give", last - first));
   array.data = data.subspan(first, last - first);
   return array;
 }
@@ -63,7 +65,8 @@ Result<std::map<std::string, SafetensorsArray>> parse_safetensors(std::span<cons
   size_t depth = 0;
   bool too_deep = false;
   const auto bound_depth = [&](int, Json::parse_event_t event, Json&) {
-    if (event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start) too_deep |= ++depth > 8;
+    if (event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start)
+      too_deep |= ++depth > 8;
     if (event == Json::parse_event_t::object_end || event == Json::parse_event_t::array_end) --depth;
     return !too_deep;
   };
@@ -78,8 +81,8 @@ Result<std::map<std::string, SafetensorsArray>> parse_safetensors(std::span<cons
   return arrays;
 }
 
-Result<SafetensorsWriter> SafetensorsWriter::create(const std::string& path,
-                                                    const std::vector<std::pair<std::string, SafetensorsArray>>& arrays) {
+Result<SafetensorsWriter> SafetensorsWriter::create(
+    const std::string& path, const std::vector<std::pair<std::string, SafetensorsArray>>& arrays) {
   Json header = Json::object();
   uint64_t offset = 0;
   for (const auto& [name, array] : arrays) {
@@ -97,7 +100,8 @@ Result<SafetensorsWriter> SafetensorsWriter::create(const std::string& path,
 }
 
 Status SafetensorsWriter::finish() {
-  if (file_.written() != expected_) return fail("safetensors: {} bytes were written where the header announces {}", file_.written(), expected_);
+  if (file_.written() != expected_)
+    return fail("safetensors: {} bytes were written where the header announces {}", file_.written(), expected_);
   return file_.commit();
 }
 

@@ -1,4 +1,5 @@
-// safetensors: a JSON header and raw little-endian arrays. Source: the format section of the safetensors project's README.
+// safetensors: a JSON header and raw little-endian arrays. Source: the format section of the safetensors project's
+// README.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ Result<std::map<std::string, SafetensorsArray>> parse_safetensors(std::span<cons
 class SafetensorsWriter {
  public:
   /// `arrays` in the order in which their data will be written (their `data` is ignored).
-  static Result<SafetensorsWriter> create(const std::string& path, const std::vector<std::pair<std::string, SafetensorsArray>>& arrays);
+  static Result<SafetensorsWriter> create(const std::string& path,
+                                          const std::vector<std::pair<std::string, SafetensorsArray>>& arrays);
   Status write(std::span<const std::byte> piece) { return file_.write(piece); }
   Status finish();
 

@@ -19,7 +19,9 @@ struct KvPool::Slabs {
   }
 };
 
-KvPool::KvPool(size_t page_bytes) : slabs_(std::make_shared<Slabs>()) { slabs_->page_bytes = std::max<size_t>(64, (page_bytes + 63) / 64 * 64); }
+KvPool::KvPool(size_t page_bytes) : slabs_(std::make_shared<Slabs>()) {
+  slabs_->page_bytes = std::max<size_t>(64, (page_bytes + 63) / 64 * 64);
+}
 
 KvPage KvPool::allocate() {
   std::byte* page = nullptr;

@@ -6,7 +6,8 @@ namespace terrace::model {
 
 Result<size_t> Loader::count(std::string_view key, size_t largest) const {
   TERRACE_TRY(const uint64_t value, metadata().integer(full_key(key)));
-  if (value < 1 || value > largest) return fail("the metadata key '{}' is {}; possible is 1 to {}", full_key(key), value, largest);
+  if (value < 1 || value > largest)
+    return fail("the metadata key '{}' is {}; possible is 1 to {}", full_key(key), value, largest);
   return static_cast<size_t>(value);
 }
 
@@ -16,7 +17,8 @@ Result<size_t> Loader::count_or(std::string_view key, size_t fallback, size_t la
 
 Result<float> Loader::number_or(std::string_view key, double fallback) const {
   TERRACE_TRY(const double value, metadata().number_or(full_key(key), fallback));
-  if (!(value > -1e30 && value < 1e30)) return fail("the metadata key '{}' is {}, no usable number", full_key(key), value);
+  if (!(value > -1e30 && value < 1e30))
+    return fail("the metadata key '{}' is {}, no usable number", full_key(key), value);
   return static_cast<float>(value);
 }
 
@@ -44,13 +46,17 @@ Result<MatrixPtr> Loader::table(const std::string& name, size_t rows, size_t inp
   TERRACE_TRY(const format::GgufTensor* tensor, find(name));
   const size_t found = tensor->shape.size() == 2 ? tensor->shape[1] : 0;
   if (found == 0 || tensor->shape[0] != inputs || (rows != 0 && found != rows)) {
-    return fail("the tensor '{}' is [{}], expected [{}, {}]", name, fmt::join(tensor->shape, ", "), inputs, rows == 0 ? found : rows);
+    return fail("the tensor '{}' is [{}], expected [{}, {}]", name, fmt::join(tensor->shape, ", "), inputs,
+                rows == 0 ? found : rows);
   }
   MatrixPtr matrix = backend_.place({tensor->type, found, inputs, tensor->data});
-  if (!matrix) return fail("the tensor '{}' is of type {}, which cannot be computed yet", name, format::find_block_type(tensor->type)->name);
+  if (!matrix)
+    return fail("the tensor '{}' is of type {}, which cannot be computed yet", name,
+                format::find_block_type(tensor->type)->name);
   file_.release(*tensor);
   placed_bytes_ += tensor->data.size();
-  if (options_.progress) options_.progress(static_cast<double>(placed_bytes_) / static_cast<double>(file_.file_bytes()));
+  if (options_.progress)
+    options_.progress(static_cast<double>(placed_bytes_) / static_cast<double>(file_.file_bytes()));
   return matrix;
 }
 
@@ -58,11 +64,13 @@ Result<std::vector<float>> Loader::vector(const std::string& name, size_t size) 
   TERRACE_TRY(const format::GgufTensor* tensor, find(name));
   const format::BlockType& type = *format::find_block_type(tensor->type);
   if (tensor->elements() != size || !type.codec) {
-    return fail("the tensor '{}' has {} values of type {}, expected {} numbers", name, tensor->elements(), type.name, size);
+    return fail("the tensor '{}' has {} values of type {}, expected {} numbers", name, tensor->elements(), type.name,
+                size);
   }
   token_bytes_ += tensor->data.size();
   std::vector<float> values(size);
-  for (size_t i = 0; i < size / type.values; ++i) type.codec->decode(tensor->data.data() + i * type.bytes, values.data() + i * type.values);
+  for (size_t i = 0; i < size / type.values; ++i)
+    type.codec->decode(tensor->data.data() + i * type.bytes, values.data() + i * type.values);
   return values;
 }
 

@@ -13,7 +13,8 @@ constexpr Family kFamilies[] = {{"llama", load_llama}};
 
 }  // namespace
 
-Result<std::unique_ptr<Model>> load_model(const format::GgufFile& file, compute::Backend& backend, const LoadOptions& options) {
+Result<std::unique_ptr<Model>> load_model(const format::GgufFile& file, compute::Backend& backend,
+                                          const LoadOptions& options) {
   TERRACE_TRY(const std::string architecture, file.metadata().string("general.architecture"));
   for (const Family& family : kFamilies) {
     if (family.architecture != architecture) continue;

@@ -34,8 +34,8 @@ struct Step {
 };
 
 struct LoadOptions {
-  bool half_kv = true;     ///< keys and values in f16, else f32
-  size_t context = 0;      ///< positions per sequence; chooses longrope's factors. 0: as trained
+  bool half_kv = true;  ///< keys and values in f16, else f32
+  size_t context = 0;   ///< positions per sequence; chooses longrope's factors. 0: as trained
   std::function<void(double share)> progress;
 };
 
@@ -51,8 +51,9 @@ class Model {
   ModelInfo info_;
 };
 
-/// Loads the model of a GGUF file onto a backend, which must outlive it. Unknown architectures, missing or misshapen tensors and
-/// impossible sizes are errors that name them. The file's tensors are not needed afterwards.
-Result<std::unique_ptr<Model>> load_model(const format::GgufFile& file, compute::Backend& backend, const LoadOptions& options);
+/// Loads the model of a GGUF file onto a backend, which must outlive it. Unknown architectures, missing or misshapen
+/// tensors and impossible sizes are errors that name them. The file's tensors are not needed afterwards.
+Result<std::unique_ptr<Model>> load_model(const format::GgufFile& file, compute::Backend& backend,
+                                          const LoadOptions& options);
 
 }  // namespace terrace::model

@@ -7,9 +7,9 @@
 namespace terrace::model {
 namespace {
 
-/// YaRN: pairs that turn often in the original context keep their frequency, those that turn rarely are divided by `factor`, with a
-/// ramp between. Source: "YaRN: Efficient Context Window Extension of Large Language Models" (2023), section 3, and transformers'
-/// _compute_yarn_parameters.
+/// YaRN: pairs that turn often in the original context keep their frequency, those that turn rarely are divided by
+/// `factor`, with a ramp between. Source: "YaRN: Efficient Context Window Extension of Large Language Models" (2023),
+/// section 3, and transformers' _compute_yarn_parameters.
 struct Yarn {
   double base, factor, original_context, fast, slow;
   size_t dimensions;
@@ -64,7 +64,8 @@ Result<RopeFrequencies> load_rope(Loader& loader, size_t dimensions, bool round_
   if (!(base > 1)) return fail("'{}.rope.freq_base' is {}, it must be above 1", loader.architecture(), base);
   if (!(factor > 0)) return fail("'{}.rope.scaling.factor' is {}, it must be positive", loader.architecture(), factor);
   for (size_t i = 0; i < dimensions / 2; ++i) {
-    rope.frequencies.push_back(static_cast<float>(std::pow(double{base}, -2.0 * static_cast<double>(i) / static_cast<double>(dimensions))));
+    rope.frequencies.push_back(
+        static_cast<float>(std::pow(double{base}, -2.0 * static_cast<double>(i) / static_cast<double>(dimensions))));
   }
   if (kind == "linear" || (kind == "none" && old_factor != 1)) {
     for (float& frequency : rope.frequencies) frequency /= factor;
@@ -81,7 +82,8 @@ Result<RopeFrequencies> load_rope(Loader& loader, size_t dimensions, bool round_
   TERRACE_CHECK(apply_divisors(loader, rope.frequencies, static_cast<double>(original)));
   for (const float frequency : rope.frequencies) {
     // Models have at most 1; the bound keeps the angles of all positions within what cos_sin() can reduce.
-    if (!(std::abs(frequency) <= 1000)) return fail("the rope settings of '{}' give the frequency {}", loader.architecture(), frequency);
+    if (!(std::abs(frequency) <= 1000))
+      return fail("the rope settings of '{}' give the frequency {}", loader.architecture(), frequency);
   }
   return rope;
 }

@@ -1,4 +1,5 @@
-// Rope frequencies of a model, with the scaling kinds of GGUF: none, linear, YaRN, llama3 (a tensor of divisors), longrope.
+// Rope frequencies of a model, with the scaling kinds of GGUF: none, linear, YaRN, llama3 (a tensor of divisors),
+// longrope.
 #pragma once
 
 #include <vector>
@@ -13,8 +14,9 @@ struct RopeFrequencies {
   compute::Rope view() const { return {frequencies, magnitude}; }
 };
 
-/// The frequencies for heads whose first `dimensions` values turn, from `rope.*` metadata and the rope_freqs / rope_factors tensors.
-/// `round_yarn`: whether YaRN's correction range is rounded to whole pairs, as it is unless a family says otherwise.
+/// The frequencies for heads whose first `dimensions` values turn, from `rope.*` metadata and the rope_freqs /
+/// rope_factors tensors. `round_yarn`: whether YaRN's correction range is rounded to whole pairs, as it is unless a
+/// family says otherwise.
 Result<RopeFrequencies> load_rope(Loader& loader, size_t dimensions, bool round_yarn = true);
 
 }  // namespace terrace::model

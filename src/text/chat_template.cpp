@@ -5,8 +5,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// As transformers prepares a message: members that are null are left out, since many templates print them as "None"; and
-// reasoning is given under each of the names that templates read it by.
+// As transformers prepares a message: members that are null are left out, since many templates print them as "None";
+// and reasoning is given under each of the names that templates read it by.
 Json prepare_message(const Json& message) {
   Json kept = Json::object();
   const Json* reasoning = nullptr;

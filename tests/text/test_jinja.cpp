@@ -42,7 +42,8 @@ std::string special_token(const format::GgufMetadata& metadata, const std::strin
 
 TEST(ChatTemplate, RendersEveryFixtureByteForByte) {
   int rendered = 0;
-  for (const auto& folder : std::filesystem::directory_iterator(std::filesystem::path(TERRACE_TEST_DATA) / "fixtures")) {
+  for (const auto& folder :
+       std::filesystem::directory_iterator(std::filesystem::path(TERRACE_TEST_DATA) / "fixtures")) {
     const auto chat_path = folder.path() / "chat.json";
     if (!std::filesystem::exists(chat_path)) continue;
     const auto model = format::GgufFile::open((folder.path() / "model-f32.gguf").string());
@@ -88,7 +89,8 @@ TEST(Jinja, AgreesWithPython) {
   }
 }
 
-std::string error_of(const std::string& source, const Json& context = Json::object(), const jinja::Limits& limits = {}) {
+std::string error_of(const std::string& source, const Json& context = Json::object(),
+                     const jinja::Limits& limits = {}) {
   const auto parsed = jinja::Template::parse(source);
   if (!parsed) return parsed.error().message;
   jinja::RenderOptions options;
@@ -121,20 +123,36 @@ std::string repeated(const std::string& piece, size_t count) {
 
 TEST(Jinja, DepthIsBounded) {
   constexpr size_t kMany = 60'000;
-  for (const auto& [open, middle, close] : std::vector<std::array<std::string, 3>>{
-           {"(", "1", ")"}, {"[", "1", "]"}, {"{1:", "1", "}"}, {"-", "1", ""}, {"not ", "1", ""}, {"1 if 1 else ", "1", ""},
-           {"f(", "1", ")"}, {"a[", "1", "]"}, {"1 + ", "1", ""}, {"1 ** ", "1", ""}, {"", "a", ".b"}, {"", "a", "|upper"},
-           {"", "a", "()"}, {"1 and ", "1", ""}, {"1 == ", "1", ""}, {"x|f(", "1", ")"}, {"", "a", " is b c"}}) {
+  for (const auto& [open, middle, close] : std::vector<std::array<std::string, 3>>{{"(", "1", ")"},
+                                                                                   {"[", "1", "]"},
+                                                                                   {"{1:", "1", "}"},
+                                                                                   {"-", "1", ""},
+                                                                                   {"not ", "1", ""},
+                                                                                   {"1 if 1 else ", "1", ""},
+                                                                                   {"f(", "1", ")"},
+                                                                                   {"a[", "1", "]"},
+                                                                                   {"1 + ", "1", ""},
+                                                                                   {"1 ** ", "1", ""},
+                                                                                   {"", "a", ".b"},
+                                                                                   {"", "a", "|upper"},
+                                                                                   {"", "a", "()"},
+                                                                                   {"1 and ", "1", ""},
+                                                                                   {"1 == ", "1", ""},
+                                                                                   {"x|f(", "1", ")"},
+                                                                                   {"", "a", " is b c"}}) {
     const std::string error = error_of("{{ " + repeated(open, kMany) + middle + repeated(close, kMany) + " }}");
     EXPECT_TRUE(error.starts_with("template line 1: ") || error.starts_with("no error: True")) << open << error;
   }
-  for (const char* open : {"{% if 1 %}", "{% for x in [1] %}", "{% set x %}", "{% macro m() %}", "{% filter upper %}"}) {
+  for (const char* open :
+       {"{% if 1 %}", "{% for x in [1] %}", "{% set x %}", "{% macro m() %}", "{% filter upper %}"}) {
     EXPECT_NE(error_of(repeated(open, kMany)).find("too deep"), std::string::npos) << open;
   }
-  EXPECT_NE(error_of("{% if 0 %}" + repeated("{% elif 0 %}", kMany) + "{% endif %}").find("too many branches"), std::string::npos);
+  EXPECT_NE(error_of("{% if 0 %}" + repeated("{% elif 0 %}", kMany) + "{% endif %}").find("too many branches"),
+            std::string::npos);
   EXPECT_NE(error_of("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}").find("too deep"), std::string::npos);
   EXPECT_NE(error_of("{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}").find("too deep"), std::string::npos);
-  EXPECT_NE(error_of("{% set n = namespace(a=1) %}{% for x in range(9999) %}{% set n.a = [n.a] %}{% endfor %}").find("too deep"),
+  EXPECT_NE(error_of("{% set n = namespace(a=1) %}{% for x in range(9999) %}{% set n.a = [n.a] %}{% endfor %}")
+                .find("too deep"),
             std::string::npos);
   Json deep = 1;
   for (int i = 0; i < 3000; ++i) deep = Json::array({std::move(deep)});
@@ -147,16 +165,30 @@ TEST(Jinja, WorkIsBounded) {
   limits.work_bytes = 1 << 24;
   limits.steps = 100'000;
   for (const char* source :
-       {"{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "{{ range(100001) }}", "{{ 'a' * 9999999999 }}",
-        "{{ [1] * 9999999999 }}", "{{ 'a'.center(9999999999) }}", "{{ 'a'.ljust(9999999999) }}", "{{ '1'.zfill(9999999999) }}",
-        "{{ '%999999999d' % 1 }}", "{{ '{:999999999}'.format(1) }}", "{{ '%.999999999f' % 1 }}", "{{ 'a'|indent(9999999999, true) }}",
-        "{{ 10 ** 99999 }}", "{{ 2 ** 2 ** 2 ** 2 ** 2 ** 2 ** 9 }}", "{{ [1]|batch(9999999999, 1)|list }}", "{{ [1]|slice(9999999999)|list }}",
+       {"{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+        "{{ range(100001) }}",
+        "{{ 'a' * 9999999999 }}",
+        "{{ [1] * 9999999999 }}",
+        "{{ 'a'.center(9999999999) }}",
+        "{{ 'a'.ljust(9999999999) }}",
+        "{{ '1'.zfill(9999999999) }}",
+        "{{ '%999999999d' % 1 }}",
+        "{{ '{:999999999}'.format(1) }}",
+        "{{ '%.999999999f' % 1 }}",
+        "{{ 'a'|indent(9999999999, true) }}",
+        "{{ 10 ** 99999 }}",
+        "{{ 2 ** 2 ** 2 ** 2 ** 2 ** 2 ** 9 }}",
+        "{{ [1]|batch(9999999999, 1)|list }}",
+        "{{ [1]|slice(9999999999)|list }}",
         "{% set n = namespace(a='xx') %}{% for i in range(99) %}{% set n.a = n.a ~ n.a %}{% endfor %}",
         "{% set n = namespace(a=[1]) %}{% for i in range(99) %}{% set n.a = n.a + n.a %}{% endfor %}",
         "{% set n = namespace(a=[1]) %}{% for i in range(99) %}{% set n.a = [n.a, n.a] %}{% endfor %}{{ n.a }}",
         "{% set n = namespace(a=[1]) %}{% for i in range(99) %}{% set n.a = [n.a, n.a] %}{% endfor %}{{ n.a|tojson }}",
-        "{% set n = namespace(a=[1], b=[1]) %}{% for i in range(99) %}{% set n.a = [n.a, n.a] %}{% set n.b = [n.b, n.b] %}{% endfor %}{{ n.a == n.b }}",
-        "{{ ('a' * 100000).replace('', 'b' * 100000) }}", "{{ ('a' * 1000000)|list|join('b' * 1000000) }}", "{{ [1]|tojson(indent=999999999) }}",
+        "{% set n = namespace(a=[1], b=[1]) %}{% for i in range(99) %}{% set n.a = [n.a, n.a] %}{% set n.b = [n.b, "
+        "n.b] %}{% endfor %}{{ n.a == n.b }}",
+        "{{ ('a' * 100000).replace('', 'b' * 100000) }}",
+        "{{ ('a' * 1000000)|list|join('b' * 1000000) }}",
+        "{{ [1]|tojson(indent=999999999) }}",
         "{% for a in range(99999) %}{{ 'x' * 1000 }}{% endfor %}"}) {
     const std::string error = error_of(source, Json::object(), limits);
     EXPECT_TRUE(error.starts_with("template line 1: ")) << source << ": " << error;
@@ -177,7 +209,8 @@ TEST(Jinja, StrayBytesPassThrough) {
   EXPECT_EQ(render("{{ x[:] }}{{ x|upper|lower }}"), bad + bad);
   EXPECT_EQ(render("{{ x[::-1][::-1] }}"), bad);
   EXPECT_EQ(render("{{ x|tojson }}"), "\"" + bad + "\"");
-  EXPECT_FALSE(render("{{ [x] }}{{ x|title }}{{ x.split('|') }}{{ x|length }}{{ x|wordwrap(2) }}{{ x|urlencode }}").empty());
+  EXPECT_FALSE(
+      render("{{ [x] }}{{ x|title }}{{ x.split('|') }}{{ x|length }}{{ x|wordwrap(2) }}{{ x|urlencode }}").empty());
 }
 
 TEST(ChatTemplate, PreparesMessages) {
@@ -185,10 +218,12 @@ TEST(ChatTemplate, PreparesMessages) {
   input.messages = Json::parse(R"([{"role": "assistant", "content": null, "reasoning": "r", "tool_calls": []}])");
   input.extra["name"] = "Ada";
   const auto text = render_chat(
-      "{% for m in messages %}{{ m }}{% endfor %}{{ tools }}{{ documents }}{{ add_generation_prompt }}{{ name }}", input);
+      "{% for m in messages %}{{ m }}{% endfor %}{{ tools }}{{ documents }}{{ add_generation_prompt }}{{ name }}",
+      input);
   ASSERT_TRUE(text) << text.error().message;
   EXPECT_EQ(*text,
-            "{'thinking': 'r', 'role': 'assistant', 'reasoning': 'r', 'tool_calls': [], 'reasoning_content': 'r'}NoneNoneTrueAda");
+            "{'thinking': 'r', 'role': 'assistant', 'reasoning': 'r', 'tool_calls': [], 'reasoning_content': "
+            "'r'}NoneNoneTrueAda");
   input.messages = Json::object();
   EXPECT_FALSE(render_chat("", input));
   input.messages = Json::array({1});

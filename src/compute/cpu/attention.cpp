@@ -30,7 +30,8 @@ void store_position(const KvLayer& layer, std::byte* page, size_t slot, const El
     auto* key = reinterpret_cast<Element*>(page + layer.key_offset + head * layer.key_bytes());
     for (size_t d = 0; d < layer.key_size; ++d) key[d * kAttentionBlock + slot] = keys[head * layer.key_size + d];
     auto* value = reinterpret_cast<Element*>(page + layer.value_offset + head * layer.value_bytes());
-    std::memcpy(value + slot * layer.value_stride(), values + head * layer.value_size, layer.value_size * sizeof(Element));
+    std::memcpy(value + slot * layer.value_stride(), values + head * layer.value_size,
+                layer.value_size * sizeof(Element));
   }
 }
 
@@ -105,8 +106,17 @@ void CpuBackend::attend(const Attention& attention, std::span<const RowSpan> spa
       query[i] = attention.queries.row(span.first_row + r) + query_head * layer.key_size;
       out[i] = attention.out.row(span.first_row + r) + query_head * layer.value_size;
     }
-    const AttentionTask task{query, out, high, low, count, span.pages, layer.key_offset + head * layer.key_bytes(),
-                             layer.value_offset + head * layer.value_bytes(), layer.key_size, layer.value_size, layer.value_stride(),
+    const AttentionTask task{query,
+                             out,
+                             high,
+                             low,
+                             count,
+                             span.pages,
+                             layer.key_offset + head * layer.key_bytes(),
+                             layer.value_offset + head * layer.value_bytes(),
+                             layer.key_size,
+                             layer.value_size,
+                             layer.value_stride(),
                              attention.scale};
     (layer.half ? kernels_->attention_f16 : kernels_->attention_f32)(task);
   };

@@ -21,7 +21,8 @@ std::vector<const Kernels*> usable_kernels() {
 Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const CpuOptions& options) {
   const auto usable = usable_kernels();
   const auto chosen = options.isa == "auto" ? usable.begin()
-                                            : std::find_if(usable.begin(), usable.end(), [&](const Kernels* k) { return k->name == options.isa; });
+                                            : std::find_if(usable.begin(), usable.end(),
+                                                           [&](const Kernels* k) { return k->name == options.isa; });
   if (chosen == usable.end()) {
     std::string names;
     for (const Kernels* k : usable) names += std::string(names.empty() ? "" : ", ") + k->name;
@@ -33,7 +34,10 @@ Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const CpuOptions& options
 }
 
 CpuBackend::CpuBackend(const CpuOptions& options, const Kernels* kernels, size_t threads)
-    : kernels_(kernels), float_activations_(options.float_activations), team_(threads, usable_cores()), scratch_(threads) {}
+    : kernels_(kernels),
+      float_activations_(options.float_activations),
+      team_(threads, usable_cores()),
+      scratch_(threads) {}
 
 void CpuBackend::embed(const Matrix& table, std::span<const int32_t> tokens, Rows out) {
   const auto& matrix = static_cast<const CpuMatrix&>(table);

@@ -26,7 +26,11 @@ struct CpuOptions {
 class CpuMatrix : public Matrix {
  public:
   CpuMatrix(const MatrixView& view, size_t panel_bytes)
-      : type_(view.type), rows_(view.rows), inputs_(view.inputs), panel_bytes_(panel_bytes), data_(panels() * panel_bytes, Purpose::weights) {}
+      : type_(view.type),
+        rows_(view.rows),
+        inputs_(view.inputs),
+        panel_bytes_(panel_bytes),
+        data_(panels() * panel_bytes, Purpose::weights) {}
   uint32_t type() const override { return type_; }
   size_t rows() const override { return rows_; }
   size_t inputs() const override { return inputs_; }
@@ -50,7 +54,8 @@ class CpuBackend : public Backend {
   void embed(const Matrix& table, std::span<const int32_t> tokens, Rows out) override;
   void norm(Rows x, const Norm& norm, Rows out) override;
   void linear(Rows x, const std::optional<Norm>& norm, std::span<const Linear> outputs) override;
-  void gated_linear(Rows x, const std::optional<Norm>& norm, const Matrix& gate, const Matrix& up, GateFunction function, Rows out) override;
+  void gated_linear(Rows x, const std::optional<Norm>& norm, const Matrix& gate, const Matrix& up,
+                    GateFunction function, Rows out) override;
   void turns(const Rope& rope, std::span<const RowSpan> spans, Rows out) override;
   void attention(const Attention& attention, std::span<const RowSpan> spans) override;
   std::string_view instruction_set() const override { return kernels_->name; }
@@ -78,11 +83,13 @@ class CpuBackend : public Backend {
   };
   Needs needs_of(const Matrix& matrix) const;
   size_t input_bytes(size_t rows, size_t width, const std::optional<Norm>& norm, Needs needs) const;
-  Input prepare_rows(Rows x, size_t first, size_t last, const std::optional<Norm>& norm, Needs needs, std::byte* scratch) const;
+  Input prepare_rows(Rows x, size_t first, size_t last, const std::optional<Norm>& norm, Needs needs,
+                     std::byte* scratch) const;
   /// Prepares x, then calls work(input, first, last) on pieces of 0..count, all on the team.
   void with_input(Rows x, const std::optional<Norm>& norm, Needs needs, size_t count, size_t grain,
                   FunctionRef<void(const Input&, size_t, size_t)> work);
-  void multiply(const CpuMatrix& matrix, size_t panel, const Input& input, size_t first_row, size_t rows, float* tile) const;
+  void multiply(const CpuMatrix& matrix, size_t panel, const Input& input, size_t first_row, size_t rows,
+                float* tile) const;
   size_t panel_grain(size_t panels, size_t panel_bytes, size_t rows) const;
 
   void rotate_and_store(const Attention& attention, std::span<const RowSpan> spans);

@@ -1,4 +1,5 @@
-// Products of activations with matrices: the input is prepared once for all outputs, the panels are shared out to the team.
+// Products of activations with matrices: the input is prepared once for all outputs, the panels are shared out to the
+// team.
 #include <algorithm>
 #include <cstring>
 
@@ -32,12 +33,13 @@ size_t CpuBackend::input_bytes(size_t rows, size_t width, const std::optional<No
 }
 
 /// `scratch` has input_bytes(x.count, ...); the rows first..last are filled, so that members can share the work.
-CpuBackend::Input CpuBackend::prepare_rows(Rows x, size_t first, size_t last, const std::optional<Norm>& norm, Needs needs,
-                                           std::byte* scratch) const {
+CpuBackend::Input CpuBackend::prepare_rows(Rows x, size_t first, size_t last, const std::optional<Norm>& norm,
+                                           Needs needs, std::byte* scratch) const {
   Input input{x.data, x.stride, nullptr, x.width / kBlock};
   const size_t stride = round_up(x.width, kBlock);
   auto* floats = reinterpret_cast<float*>(scratch);
-  auto* codes = reinterpret_cast<ActivationBlock*>(scratch + (norm || needs.codes ? x.count * stride * sizeof(float) : 0));
+  auto* codes =
+      reinterpret_cast<ActivationBlock*>(scratch + (norm || needs.codes ? x.count * stride * sizeof(float) : 0));
   if (norm) {
     input.floats = floats;
     input.float_stride = stride;
@@ -72,12 +74,14 @@ void CpuBackend::with_input(Rows x, const std::optional<Norm>& norm, Needs needs
 }
 
 /// tile[r][i] = output i of the panel for input row first_row + r.
-void CpuBackend::multiply(const CpuMatrix& matrix, size_t panel, const Input& input, size_t first_row, size_t rows, float* tile) const {
+void CpuBackend::multiply(const CpuMatrix& matrix, size_t panel, const Input& input, size_t first_row, size_t rows,
+                          float* tile) const {
   const std::byte* data = matrix.panel(panel);
   if (needs_of(matrix).codes)
     matrix.kernels->dot_codes(data, input.blocks, input.codes + first_row * input.blocks, input.blocks, rows, tile);
   else
-    matrix.kernels->dot_floats(data, matrix.inputs(), input.floats + first_row * input.float_stride, input.float_stride, rows, tile);
+    matrix.kernels->dot_floats(data, matrix.inputs(), input.floats + first_row * input.float_stride, input.float_stride,
+                               rows, tile);
 }
 
 /// Panels per piece of work: a few pieces per member for balance; with many rows no more than stays in the L2 cache.
@@ -97,52 +101,56 @@ void CpuBackend::linear(Rows x, const std::optional<Norm>& norm, std::span<const
     needs.floats |= needs_of(matrix).floats;
     needs.codes |= needs_of(matrix).codes;
   }
-  with_input(x, norm, needs, panels, panel_grain(panels, largest, x.count), [&](const Input& input, size_t first, size_t last) {
-    alignas(64) float tile[kTile * kPanel];
-    for (size_t row = 0; row < x.count; row += kTile) {
-      const size_t rows = std::min(kTile, x.count - row);
-      size_t offset = 0;
-      for (const Linear& output : outputs) {
-        const auto& matrix = static_cast<const CpuMatrix&>(*output.weight);
-        const size_t begin = std::max(first, offset), end = std::min(last, offset + matrix.panels());
-        for (size_t panel = begin; panel < end; ++panel) {
-          const size_t at = (panel - offset) * kPanel, width = std::min(kPanel, matrix.rows() - at);
-          multiply(matrix, panel - offset, input, row, rows, tile);
-          for (size_t r = 0; r < rows; ++r) {
-            float* out = output.out.row(row + r) + at;
-            const float* from = tile + r * kPanel;
-            for (size_t i = 0; i < width; ++i) {
-              const float value = output.bias ? from[i] + output.bias[at + i] : from[i];
-              out[i] = output.accumulate ? out[i] + value : value;
-            }
-          }
-        }
-        offset += matrix.panels();
-      }
-    }
-  });
+  with_input(x, norm, needs, panels, panel_grain(panels, largest, x.count),
+             [&](const Input& input, size_t first, size_t last) {
+               alignas(64) float tile[kTile * kPanel];
+               for (size_t row = 0; row < x.count; row += kTile) {
+                 const size_t rows = std::min(kTile, x.count - row);
+                 size_t offset = 0;
+                 for (const Linear& output : outputs) {
+                   const auto& matrix = static_cast<const CpuMatrix&>(*output.weight);
+                   const size_t begin = std::max(first, offset), end = std::min(last, offset + matrix.panels());
+                   for (size_t panel = begin; panel < end; ++panel) {
+                     const size_t at = (panel - offset) * kPanel, width = std::min(kPanel, matrix.rows() - at);
+                     multiply(matrix, panel - offset, input, row, rows, tile);
+                     for (size_t r = 0; r < rows; ++r) {
+                       float* out = output.out.row(row + r) + at;
+                       const float* from = tile + r * kPanel;
+                       for (size_t i = 0; i < width; ++i) {
+                         const float value = output.bias ? from[i] + output.bias[at + i] : from[i];
+                         out[i] = output.accumulate ? out[i] + value : value;
+                       }
+                     }
+                   }
+                   offset += matrix.panels();
+                 }
+               }
+             });
 }
 
-void CpuBackend::gated_linear(Rows x, const std::optional<Norm>& norm, const Matrix& gate, const Matrix& up, GateFunction function, Rows out) {
+void CpuBackend::gated_linear(Rows x, const std::optional<Norm>& norm, const Matrix& gate, const Matrix& up,
+                              GateFunction function, Rows out) {
   const auto &gates = static_cast<const CpuMatrix&>(gate), &ups = static_cast<const CpuMatrix&>(up);
   Needs needs = needs_of(gate);
   needs.floats |= needs_of(up).floats;
   needs.codes |= needs_of(up).codes;
   const Activation activation = function == GateFunction::silu ? Activation::silu : Activation::gelu_tanh;
   const size_t panels = gates.panels(), bytes = gates.panel_bytes() + ups.panel_bytes();
-  with_input(x, norm, needs, panels, panel_grain(panels, bytes, x.count), [&](const Input& input, size_t first, size_t last) {
-    alignas(64) float gate_tile[kTile * kPanel], up_tile[kTile * kPanel];
-    for (size_t row = 0; row < x.count; row += kTile) {
-      const size_t rows = std::min(kTile, x.count - row);
-      for (size_t panel = first; panel < last; ++panel) {
-        multiply(gates, panel, input, row, rows, gate_tile);
-        multiply(ups, panel, input, row, rows, up_tile);
-        kernels_->gate(activation, gate_tile, up_tile, rows * kPanel, gate_tile);
-        const size_t at = panel * kPanel, width = std::min(kPanel, gates.rows() - at);
-        for (size_t r = 0; r < rows; ++r) std::memcpy(out.row(row + r) + at, gate_tile + r * kPanel, width * sizeof(float));
-      }
-    }
-  });
+  with_input(x, norm, needs, panels, panel_grain(panels, bytes, x.count),
+             [&](const Input& input, size_t first, size_t last) {
+               alignas(64) float gate_tile[kTile * kPanel], up_tile[kTile * kPanel];
+               for (size_t row = 0; row < x.count; row += kTile) {
+                 const size_t rows = std::min(kTile, x.count - row);
+                 for (size_t panel = first; panel < last; ++panel) {
+                   multiply(gates, panel, input, row, rows, gate_tile);
+                   multiply(ups, panel, input, row, rows, up_tile);
+                   kernels_->gate(activation, gate_tile, up_tile, rows * kPanel, gate_tile);
+                   const size_t at = panel * kPanel, width = std::min(kPanel, gates.rows() - at);
+                   for (size_t r = 0; r < rows; ++r)
+                     std::memcpy(out.row(row + r) + at, gate_tile + r * kPanel, width * sizeof(float));
+                 }
+               }
+             });
 }
 
 }  // namespace terrace::compute

@@ -10,7 +10,8 @@ namespace {
 static_assert(format::kPanelRows == kPanel);
 
 /// Packs panels first..last. Rows past the end of the matrix are zero blocks, whose values are zero in every type.
-void pack_panels(const MatrixView& view, const format::BlockType& type, const CpuMatrix& matrix, size_t first, size_t last) {
+void pack_panels(const MatrixView& view, const format::BlockType& type, const CpuMatrix& matrix, size_t first,
+                 size_t last) {
   static constexpr std::byte zeros[512] = {};
   const size_t blocks = view.inputs / type.values, row_bytes = blocks * type.bytes;
   for (size_t panel = first; panel < last; ++panel) {
@@ -35,7 +36,8 @@ std::unique_ptr<Matrix> CpuBackend::place(const MatrixView& view) {
   auto matrix = std::make_unique<CpuMatrix>(view, view.inputs / type->values * type->codec->panel_bytes);
   matrix->kernels = kernels;
   const size_t grain = std::max<size_t>(1, (size_t{1} << 20) / matrix->panel_bytes());
-  team_.for_each(matrix->panels(), grain, [&](size_t first, size_t last) { pack_panels(view, *type, *matrix, first, last); });
+  team_.for_each(matrix->panels(), grain,
+                 [&](size_t first, size_t last) { pack_panels(view, *type, *matrix, first, last); });
   return matrix;
 }
 

@@ -26,10 +26,13 @@ void store(std::byte* to, T value) {
 
 inline uint8_t byte_at(const std::byte* from, size_t index) { return std::to_integer<uint8_t>(from[index]); }
 
-/// Writes `words` 32-bit words of each row, found at `offset` in its block, as `words` vectors of 16 lanes. Returns the end.
-inline std::byte* pack_words(const std::byte* const (&rows)[kPanelRows], size_t offset, size_t words, std::byte* panel) {
+/// Writes `words` 32-bit words of each row, found at `offset` in its block, as `words` vectors of 16 lanes. Returns the
+/// end.
+inline std::byte* pack_words(const std::byte* const (&rows)[kPanelRows], size_t offset, size_t words,
+                             std::byte* panel) {
   for (size_t w = 0; w < words; ++w) {
-    for (size_t lane = 0; lane < kPanelRows; ++lane) std::memcpy(panel + 4 * (kPanelRows * w + lane), rows[lane] + offset + 4 * w, 4);
+    for (size_t lane = 0; lane < kPanelRows; ++lane)
+      std::memcpy(panel + 4 * (kPanelRows * w + lane), rows[lane] + offset + 4 * w, 4);
   }
   return panel + 4 * kPanelRows * words;
 }
@@ -40,8 +43,8 @@ inline std::byte* pack_halves(const std::byte* const (&rows)[kPanelRows], size_t
   return panel + 2 * kPanelRows;
 }
 
-/// Writes the fifth bits of 32 values per row as 8 words of 64 bits: bit 4 * lane + t of word j belongs to value 4 * j + t.
-/// `bits(lane)` yields a row's 32 bits, bit i for value i. Returns the end.
+/// Writes the fifth bits of 32 values per row as 8 words of 64 bits: bit 4 * lane + t of word j belongs to value 4 * j
+/// + t. `bits(lane)` yields a row's 32 bits, bit i for value i. Returns the end.
 template <class Bits>
 std::byte* pack_fifth_bits(Bits bits, std::byte* panel) {
   uint64_t words[8] = {};
@@ -53,14 +56,16 @@ std::byte* pack_fifth_bits(Bits bits, std::byte* panel) {
   return panel + sizeof words;
 }
 
-/// The 6-bit scale and minimum of sub-block j (0..7) in the 12 packed bytes of Q4_K and Q5_K. Source: ggml's block_q4_K.
+/// The 6-bit scale and minimum of sub-block j (0..7) in the 12 packed bytes of Q4_K and Q5_K. Source: ggml's
+/// block_q4_K.
 struct ScaleMin {
   uint8_t scale, minimum;
 };
 inline ScaleMin scale_min(const std::byte* packed, size_t j) {
   const auto byte = [&](size_t i) { return byte_at(packed, i); };
   if (j < 4) return {static_cast<uint8_t>(byte(j) & 63), static_cast<uint8_t>(byte(j + 4) & 63)};
-  return {static_cast<uint8_t>((byte(j + 4) & 15) | byte(j - 4) >> 6 << 4), static_cast<uint8_t>(byte(j + 4) >> 4 | byte(j) >> 6 << 4)};
+  return {static_cast<uint8_t>((byte(j + 4) & 15) | byte(j - 4) >> 6 << 4),
+          static_cast<uint8_t>(byte(j + 4) >> 4 | byte(j) >> 6 << 4)};
 }
 
 }  // namespace terrace::format

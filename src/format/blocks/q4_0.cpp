@@ -14,7 +14,9 @@ void decode(const std::byte* block, float* values) {
   }
 }
 
-void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) { pack_words(rows, 2, 4, pack_halves(rows, 0, panel)); }
+void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
+  pack_words(rows, 2, 4, pack_halves(rows, 0, panel));
+}
 
 void set_deviation(std::byte* block, float deviation) { store(block, float_to_half(deviation / 4.64F)); }
 

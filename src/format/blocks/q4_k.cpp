@@ -1,6 +1,6 @@
 // Q4_K: 256 values in 8 sub-blocks of 32, value = d * scale * code - dmin * minimum, with 6-bit scales and minima.
-// File: half d, half dmin, 12 bytes of scales and minima, 128 bytes of codes (32 bytes per pair of sub-blocks: the even one in
-// the low nibbles). Panel: the block's 36 words, each for 16 rows side by side.
+// File: half d, half dmin, 12 bytes of scales and minima, 128 bytes of codes (32 bytes per pair of sub-blocks: the even
+// one in the low nibbles). Panel: the block's 36 words, each for 16 rows side by side.
 #include "format/blocks/blocks.h"
 
 namespace terrace::format {
@@ -12,7 +12,8 @@ void decode(const std::byte* block, float* values) {
     const ScaleMin packed = scale_min(block + 4, j);
     const float scale = d * packed.scale, minimum = dmin * packed.minimum;
     const std::byte* codes = block + 16 + j / 2 * 32;
-    for (size_t i = 0; i < 32; ++i) values[32 * j + i] = scale * static_cast<float>(byte_at(codes, i) >> j % 2 * 4 & 15) - minimum;
+    for (size_t i = 0; i < 32; ++i)
+      values[32 * j + i] = scale * static_cast<float>(byte_at(codes, i) >> j % 2 * 4 & 15) - minimum;
   }
 }
 

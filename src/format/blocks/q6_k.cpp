@@ -1,7 +1,7 @@
 // Q6_K: 256 values in 16 sub-blocks of 16, value = d * scale * (code - 32), scale signed 8 bits.
-// File: 128 bytes of low nibbles, 64 bytes of high bit pairs, 16 scales, half d. Per half of 128 values, value 32 s + i has its low
-// nibble in byte 32 (s & 1) + i (high nibble for s > 1) and its high bits at bit 2 s of byte i.
-// Panel: 16 halves d, 4 scale words, then per half of 128 values 16 low words and 8 high words, each for 16 rows side by side.
+// File: 128 bytes of low nibbles, 64 bytes of high bit pairs, 16 scales, half d. Per half of 128 values, value 32 s + i
+// has its low nibble in byte 32 (s & 1) + i (high nibble for s > 1) and its high bits at bit 2 s of byte i. Panel: 16
+// halves d, 4 scale words, then per half of 128 values 16 low words and 8 high words, each for 16 rows side by side.
 #include "format/blocks/blocks.h"
 
 namespace terrace::format {
@@ -21,7 +21,8 @@ void decode(const std::byte* block, float* values) {
 void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
   panel = pack_halves(rows, 208, panel);
   panel = pack_words(rows, 192, 4, panel);
-  for (size_t half = 0; half < 2; ++half) panel = pack_words(rows, 128 + 32 * half, 8, pack_words(rows, 64 * half, 16, panel));
+  for (size_t half = 0; half < 2; ++half)
+    panel = pack_words(rows, 128 + 32 * half, 8, pack_words(rows, 64 * half, 16, panel));
 }
 
 void set_deviation(std::byte* block, float deviation) { store(block + 208, float_to_half(deviation / 1365.0F)); }

@@ -1,5 +1,6 @@
 // Q8_0: 32 values, value = d * code, code signed. File: half d, 32 bytes of codes.
-// Panel: 16 halves d, 8 vectors of code words with 128 added to each code (what an unsigned-by-signed dot product eats).
+// Panel: 16 halves d, 8 vectors of code words with 128 added to each code (what an unsigned-by-signed dot product
+// eats).
 #include "format/blocks/blocks.h"
 
 namespace terrace::format {

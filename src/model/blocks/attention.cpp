@@ -18,18 +18,25 @@ Result<AttentionShape> load_attention_shape(const Loader& loader, compute::RopeP
   TERRACE_TRY(shape.heads, loader.count("attention.head_count", 4096));
   TERRACE_TRY(shape.kv_heads, loader.count_or("attention.head_count_kv", shape.heads, 4096));
   TERRACE_TRY(shape.key_size, loader.count_or("attention.key_length", shape.hidden / shape.heads, kMaximumHeadSize));
-  TERRACE_TRY(shape.value_size, loader.count_or("attention.value_length", shape.hidden / shape.heads, kMaximumHeadSize));
+  TERRACE_TRY(shape.value_size,
+              loader.count_or("attention.value_length", shape.hidden / shape.heads, kMaximumHeadSize));
   TERRACE_TRY(shape.epsilon, loader.number_or("attention.layer_norm_rms_epsilon", 1e-5));
-  if (shape.epsilon < 0) return fail("'{}.attention.layer_norm_rms_epsilon' is {}, it must not be negative", loader.architecture(), shape.epsilon);
-  if (shape.heads % shape.kv_heads != 0) return fail("{} heads cannot share {} key/value heads evenly", shape.heads, shape.kv_heads);
-  if (shape.key_size < 1 || shape.key_size > kMaximumHeadSize || shape.value_size < 1 || shape.value_size > kMaximumHeadSize) {
-    return fail("heads of {} keys and {} values are not possible (1 to {} are)", shape.key_size, shape.value_size, kMaximumHeadSize);
+  if (shape.epsilon < 0)
+    return fail("'{}.attention.layer_norm_rms_epsilon' is {}, it must not be negative", loader.architecture(),
+                shape.epsilon);
+  if (shape.heads % shape.kv_heads != 0)
+    return fail("{} heads cannot share {} key/value heads evenly", shape.heads, shape.kv_heads);
+  if (shape.key_size < 1 || shape.key_size > kMaximumHeadSize || shape.value_size < 1 ||
+      shape.value_size > kMaximumHeadSize) {
+    return fail("heads of {} keys and {} values are not possible (1 to {} are)", shape.key_size, shape.value_size,
+                kMaximumHeadSize);
   }
   shape.scale = 1.0F / std::sqrt(static_cast<float>(shape.key_size));
   return shape;
 }
 
-Result<AttentionBlock> AttentionBlock::load(Loader& loader, const AttentionShape& shape, size_t layer, size_t& page_bytes) {
+Result<AttentionBlock> AttentionBlock::load(Loader& loader, const AttentionShape& shape, size_t layer,
+                                            size_t& page_bytes) {
   AttentionBlock block;
   block.shape_ = shape;
   block.kv_ = {loader.options().half_kv, shape.kv_heads, shape.key_size, shape.value_size};
@@ -37,7 +44,8 @@ Result<AttentionBlock> AttentionBlock::load(Loader& loader, const AttentionShape
   block.kv_.value_offset = page_bytes + shape.kv_heads * block.kv_.key_bytes();
   page_bytes += block.kv_.bytes();
   const std::string prefix = fmt::format("blk.{}.attn_", layer);
-  const size_t q = shape.heads * shape.key_size, k = shape.kv_heads * shape.key_size, v = shape.kv_heads * shape.value_size;
+  const size_t q = shape.heads * shape.key_size, k = shape.kv_heads * shape.key_size,
+               v = shape.kv_heads * shape.value_size;
   TERRACE_TRY(block.norm_, loader.vector(prefix + "norm.weight", shape.hidden));
   TERRACE_TRY(block.q_, loader.matrix(prefix + "q.weight", q, shape.hidden));
   TERRACE_TRY(block.k_, loader.matrix(prefix + "k.weight", k, shape.hidden));
@@ -52,11 +60,12 @@ Result<AttentionBlock> AttentionBlock::load(Loader& loader, const AttentionShape
 
 size_t AttentionBlock::workspace(const AttentionShape& shape) {
   const auto padded = Workspace::padded;
-  return padded(shape.heads * shape.key_size) + padded(shape.kv_heads * shape.key_size) + padded(shape.kv_heads * shape.value_size) +
-         padded(shape.heads * shape.value_size);
+  return padded(shape.heads * shape.key_size) + padded(shape.kv_heads * shape.key_size) +
+         padded(shape.kv_heads * shape.value_size) + padded(shape.heads * shape.value_size);
 }
 
-void AttentionBlock::forward(compute::Backend& backend, Workspace& work, Rows x, Rows turns, std::span<const compute::RowSpan> spans) const {
+void AttentionBlock::forward(compute::Backend& backend, Workspace& work, Rows x, Rows turns,
+                             std::span<const compute::RowSpan> spans) const {
   compute::Attention attention;
   attention.queries = work.rows(x.count, shape_.heads * shape_.key_size);
   attention.keys = work.rows(x.count, shape_.kv_heads * shape_.key_size);

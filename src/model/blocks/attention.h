@@ -22,12 +22,14 @@ Result<AttentionShape> load_attention_shape(const Loader& loader, compute::RopeP
 
 class AttentionBlock {
  public:
-  /// Loads `blk.<layer>.attn_*`; its keys and values take place in the page from `page_bytes` on, which grows by their size.
+  /// Loads `blk.<layer>.attn_*`; its keys and values take place in the page from `page_bytes` on, which grows by their
+  /// size.
   static Result<AttentionBlock> load(Loader& loader, const AttentionShape& shape, size_t layer, size_t& page_bytes);
 
   static size_t workspace(const AttentionShape& shape);  ///< floats per row
   /// x += attention(norm(x))
-  void forward(compute::Backend& backend, Workspace& work, compute::Rows x, compute::Rows turns, std::span<const compute::RowSpan> spans) const;
+  void forward(compute::Backend& backend, Workspace& work, compute::Rows x, compute::Rows turns,
+               std::span<const compute::RowSpan> spans) const;
 
  private:
   AttentionShape shape_;

@@ -2,8 +2,8 @@
 
 namespace terrace::model {
 
-Result<FeedForwardBlock> FeedForwardBlock::load(Loader& loader, size_t layer, size_t hidden, size_t width, float epsilon,
-                                                compute::GateFunction function) {
+Result<FeedForwardBlock> FeedForwardBlock::load(Loader& loader, size_t layer, size_t hidden, size_t width,
+                                                float epsilon, compute::GateFunction function) {
   FeedForwardBlock block;
   block.epsilon_ = epsilon;
   block.function_ = function;

@@ -9,7 +9,8 @@ namespace terrace::model {
 class FeedForwardBlock {
  public:
   /// Loads `blk.<layer>.ffn_{norm,gate,up,down}`.
-  static Result<FeedForwardBlock> load(Loader& loader, size_t layer, size_t hidden, size_t width, float epsilon, compute::GateFunction function);
+  static Result<FeedForwardBlock> load(Loader& loader, size_t layer, size_t hidden, size_t width, float epsilon,
+                                       compute::GateFunction function);
   void forward(compute::Backend& backend, Workspace& work, compute::Rows x) const;
 
  private:

@@ -17,7 +17,8 @@ Result<Head> Head::load(Loader& loader, size_t hidden, float epsilon) {
   return head;
 }
 
-void Head::logits(compute::Backend& backend, Workspace& work, compute::Rows x, std::span<const size_t> wanted, compute::Rows out) const {
+void Head::logits(compute::Backend& backend, Workspace& work, compute::Rows x, std::span<const size_t> wanted,
+                  compute::Rows out) const {
   if (wanted.empty()) return;
   const compute::Rows last = work.rows(wanted.size(), x.width);
   for (size_t i = 0; i < wanted.size(); ++i) std::memcpy(last.row(i), x.row(wanted[i]), x.width * sizeof(float));

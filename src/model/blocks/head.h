@@ -12,9 +12,12 @@ class Head {
   static Result<Head> load(Loader& loader, size_t hidden, float epsilon);
 
   size_t vocabulary() const { return embedding_->rows(); }
-  void embed(compute::Backend& backend, std::span<const int32_t> tokens, compute::Rows out) const { backend.embed(*embedding_, tokens, out); }
+  void embed(compute::Backend& backend, std::span<const int32_t> tokens, compute::Rows out) const {
+    backend.embed(*embedding_, tokens, out);
+  }
   /// The logits of the rows `wanted` of x.
-  void logits(compute::Backend& backend, Workspace& work, compute::Rows x, std::span<const size_t> wanted, compute::Rows out) const;
+  void logits(compute::Backend& backend, Workspace& work, compute::Rows x, std::span<const size_t> wanted,
+              compute::Rows out) const;
 
  private:
   MatrixPtr embedding_, output_;

@@ -1,4 +1,5 @@
-// llama: Llama 1 to 3, Mistral, SmolLM, llm-jp. Attention and a SwiGLU feed-forward, each behind an RMS norm, on one residual.
+// llama: Llama 1 to 3, Mistral, SmolLM, llm-jp. Attention and a SwiGLU feed-forward, each behind an RMS norm, on one
+// residual.
 #include "model/blocks/attention.h"
 #include "model/blocks/feed_forward.h"
 #include "model/blocks/head.h"
@@ -21,8 +22,8 @@ class Llama : public Model {
     TERRACE_TRY(head_, Head::load(loader, shape_.hidden, shape_.epsilon));
     for (size_t layer = 0; layer < info_.layers; ++layer) {
       TERRACE_TRY(auto attention, AttentionBlock::load(loader, shape_, layer, info_.page_bytes));
-      TERRACE_TRY(auto feed_forward,
-                  FeedForwardBlock::load(loader, layer, shape_.hidden, width_, shape_.epsilon, compute::GateFunction::silu));
+      TERRACE_TRY(auto feed_forward, FeedForwardBlock::load(loader, layer, shape_.hidden, width_, shape_.epsilon,
+                                                            compute::GateFunction::silu));
       layers_.push_back({std::move(attention), std::move(feed_forward)});
     }
     info_.architecture = loader.architecture();

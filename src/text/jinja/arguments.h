@@ -32,7 +32,8 @@ std::vector<std::string> split_lines(std::string_view text, bool keep_ends = fal
 /// str.strip(): of white space, or of the characters in `chars`.
 std::string strip(std::string_view text, const Value* chars, bool left, bool right, const char* callee);
 /// str.replace(); count < 0 replaces all.
-std::string replace(Budget& budget, const std::string& text, const std::string& from, const std::string& to, int64_t count);
+std::string replace(Budget& budget, const std::string& text, const std::string& from, const std::string& to,
+                    int64_t count);
 std::string center(Budget& budget, const std::string& text, int64_t width, std::string_view piece = " ");
 bool is_upper_text(std::string_view text);  ///< str.isupper()
 bool is_lower_text(std::string_view text);  ///< str.islower()

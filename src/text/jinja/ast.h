@@ -38,8 +38,26 @@ enum class ExpressionKind {
 };
 
 enum class Operator {
-  add, subtract, multiply, divide, floor_divide, modulo, power, negate, positive, logical_not, logical_and, logical_or,
-  equal, not_equal, less, less_equal, greater, greater_equal, in, not_in
+  add,
+  subtract,
+  multiply,
+  divide,
+  floor_divide,
+  modulo,
+  power,
+  negate,
+  positive,
+  logical_not,
+  logical_and,
+  logical_or,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  in,
+  not_in
 };
 
 struct Expression {

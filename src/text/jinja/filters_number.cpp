@@ -111,7 +111,8 @@ Value filesizeformat(Interpreter& interpreter, const Value& self, const Argument
   int i = 0;
   for (; i < 7 && bytes >= unit * base; ++i) unit *= base;
   char buffer[400];
-  std::snprintf(buffer, sizeof buffer, "%.1f %c%sB", bytes / unit, binary && i == 0 ? 'K' : kPrefixes[i], binary ? "i" : "");
+  std::snprintf(buffer, sizeof buffer, "%.1f %c%sB", bytes / unit, binary && i == 0 ? 'K' : kPrefixes[i],
+                binary ? "i" : "");
   return Value(buffer);
 }
 
@@ -178,9 +179,16 @@ Value pprint(Interpreter& interpreter, const Value& self, const Arguments& argum
 }  // namespace
 
 Function find_number_filter(std::string_view name) {
-  static const std::unordered_map<std::string_view, Function> kFilters = {
-      {"abs", absolute},         {"int", to_int},    {"float", to_float}, {"round", round}, {"filesizeformat", filesizeformat},
-      {"default", default_value}, {"d", default_value}, {"attr", attr},     {"tojson", tojson}, {"pprint", pprint}};
+  static const std::unordered_map<std::string_view, Function> kFilters = {{"abs", absolute},
+                                                                          {"int", to_int},
+                                                                          {"float", to_float},
+                                                                          {"round", round},
+                                                                          {"filesizeformat", filesizeformat},
+                                                                          {"default", default_value},
+                                                                          {"d", default_value},
+                                                                          {"attr", attr},
+                                                                          {"tojson", tojson},
+                                                                          {"pprint", pprint}};
   const auto at = kFilters.find(name);
   return at == kFilters.end() ? nullptr : at->second;
 }

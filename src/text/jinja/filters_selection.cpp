@@ -48,12 +48,14 @@ Value map(Interpreter& interpreter, const Value& self, const Arguments& argument
   if (!truth(self)) return make_sequence(SequenceKind::generator, {});
   if (arguments.positional.empty() && !arguments.named.empty()) {
     const auto a = bind("map", arguments, {"attribute", "default"}, 1);
-    for (const Value& item : elements(self, interpreter.budget())) result.push_back(attribute_path(interpreter, item, *a[0], a[1]));
+    for (const Value& item : elements(self, interpreter.budget()))
+      result.push_back(attribute_path(interpreter, item, *a[0], a[1]));
   } else {
     if (arguments.positional.empty()) throw Failure("map needs the name of a filter or attribute=...");
     const std::string& name = string_of(arguments.positional[0], "map");
     const Arguments rest = without_first(arguments, 1);
-    for (const Value& item : elements(self, interpreter.budget())) result.push_back(interpreter.apply_filter(name, item, rest));
+    for (const Value& item : elements(self, interpreter.budget()))
+      result.push_back(interpreter.apply_filter(name, item, rest));
   }
   return make_sequence(SequenceKind::generator, std::move(result));
 }
@@ -67,7 +69,8 @@ Value pick(Interpreter& interpreter, const Value& self, const Arguments& argumen
   std::vector<Value> result;
   for (const Value& item : elements(self, interpreter.budget())) {
     const Value value = by_attribute ? attribute_path(interpreter, item, arguments.positional[0]) : item;
-    const bool holds = tested ? interpreter.apply_test(string_of(arguments.positional[offset], "select"), value, rest) : truth(value);
+    const bool holds =
+        tested ? interpreter.apply_test(string_of(arguments.positional[offset], "select"), value, rest) : truth(value);
     if (holds == wanted) result.push_back(item);
   }
   return make_sequence(SequenceKind::generator, std::move(result));
@@ -82,12 +85,14 @@ using Keyed = std::pair<Value, Value>;
 
 void sort_by_key(Interpreter& interpreter, std::vector<Keyed>& keyed, bool reversed) {
   sort_stably(keyed, [&](const Keyed& x, const Keyed& y) {
-    const int order = reversed ? compare(y.first, x.first, interpreter.budget()) : compare(x.first, y.first, interpreter.budget());
+    const int order =
+        reversed ? compare(y.first, x.first, interpreter.budget()) : compare(x.first, y.first, interpreter.budget());
     return order < 0;
   });
 }
 
-std::vector<Keyed> with_keys(Interpreter& interpreter, const Value& self, const Value* attribute, bool cased, const Value* fallback) {
+std::vector<Keyed> with_keys(Interpreter& interpreter, const Value& self, const Value* attribute, bool cased,
+                             const Value* fallback) {
   std::vector<Keyed> keyed;
   for (const Value& item : elements(self, interpreter.budget())) {
     const Value key = given(attribute) ? attribute_path(interpreter, item, *attribute, fallback) : item;
@@ -156,7 +161,8 @@ Value groupby(Interpreter& interpreter, const Value& self, const Arguments& argu
     std::vector<Value> group;
     const Value key = cased ? keyed[i].first : attribute_path(interpreter, keyed[i].second, *a[0], a[1]);
     size_t end = i;
-    while (end < keyed.size() && equals(keyed[end].first, keyed[i].first, interpreter.budget())) group.push_back(keyed[end++].second);
+    while (end < keyed.size() && equals(keyed[end].first, keyed[i].first, interpreter.budget()))
+      group.push_back(keyed[end++].second);
     groups.push_back(make_sequence(SequenceKind::group, {key, make_list(std::move(group))}));
     i = end;
   }
@@ -166,9 +172,16 @@ Value groupby(Interpreter& interpreter, const Value& self, const Arguments& argu
 }  // namespace
 
 Function find_selection_filter(std::string_view name) {
-  static const std::unordered_map<std::string_view, Function> kFilters = {
-      {"map", map},   {"select", select}, {"reject", reject}, {"selectattr", selectattr}, {"rejectattr", rejectattr},
-      {"sort", sort}, {"unique", unique}, {"min", min},       {"max", max},               {"groupby", groupby}};
+  static const std::unordered_map<std::string_view, Function> kFilters = {{"map", map},
+                                                                          {"select", select},
+                                                                          {"reject", reject},
+                                                                          {"selectattr", selectattr},
+                                                                          {"rejectattr", rejectattr},
+                                                                          {"sort", sort},
+                                                                          {"unique", unique},
+                                                                          {"min", min},
+                                                                          {"max", max},
+                                                                          {"groupby", groupby}};
   const auto at = kFilters.find(name);
   return at == kFilters.end() ? nullptr : at->second;
 }

@@ -97,7 +97,8 @@ Value dictsort(Interpreter& interpreter, const Value& self, const Arguments& arg
   }
   const bool reversed = truth_or(a[2], false);
   sort_stably(keyed, [&](const auto& x, const auto& y) {
-    return reversed ? compare(y.first, x.first, interpreter.budget()) < 0 : compare(x.first, y.first, interpreter.budget()) < 0;
+    return reversed ? compare(y.first, x.first, interpreter.budget()) < 0
+                    : compare(x.first, y.first, interpreter.budget()) < 0;
   });
   std::vector<Value> result;
   for (auto& [key, pair] : keyed) result.push_back(std::move(pair));
@@ -148,7 +149,8 @@ Value sum(Interpreter& interpreter, const Value& self, const Arguments& argument
   Value total = a[1] ? *a[1] : Value(int64_t{0});
   if (total.is_string()) throw Failure("sum cannot add strings: use join");
   for (const Value& item : elements(self, interpreter.budget())) {
-    total = apply_binary(interpreter, Operator::add, total, given(a[0]) ? attribute_path(interpreter, item, *a[0]) : item);
+    total =
+        apply_binary(interpreter, Operator::add, total, given(a[0]) ? attribute_path(interpreter, item, *a[0]) : item);
   }
   return total;
 }
@@ -157,15 +159,17 @@ Value random(Interpreter&, const Value&, const Arguments&) {
   throw Failure("the filter 'random' is not supported: the same messages must give the same prompt");
 }
 
-Value urlize(Interpreter&, const Value&, const Arguments&) { throw Failure("the filter 'urlize' is not supported: it makes HTML"); }
+Value urlize(Interpreter&, const Value&, const Arguments&) {
+  throw Failure("the filter 'urlize' is not supported: it makes HTML");
+}
 
 }  // namespace
 
 Function find_sequence_filter(std::string_view name) {
   static const std::unordered_map<std::string_view, Function> kFilters = {
-      {"length", length},     {"count", length}, {"list", list},          {"first", first},   {"last", last},
-      {"reverse", reverse},   {"join", join},    {"items", items},        {"dictsort", dictsort}, {"batch", batch},
-      {"slice", slice_filter}, {"sum", sum},      {"random", random},      {"urlize", urlize}};
+      {"length", length},      {"count", length}, {"list", list},     {"first", first},       {"last", last},
+      {"reverse", reverse},    {"join", join},    {"items", items},   {"dictsort", dictsort}, {"batch", batch},
+      {"slice", slice_filter}, {"sum", sum},      {"random", random}, {"urlize", urlize}};
   const auto at = kFilters.find(name);
   return at == kFilters.end() ? nullptr : at->second;
 }

@@ -37,7 +37,9 @@ std::string title_words(std::string_view text) {
   };
   for (size_t at = 0; at < text.size();) {
     const auto point = utf8::decode(text.substr(at));
-    const bool separator = utf8::is_space(point.code) || (point.code > 0 && point.code < 128 && std::string_view("-({[<").find(static_cast<char>(point.code)) != std::string_view::npos);
+    const bool separator = utf8::is_space(point.code) ||
+                           (point.code > 0 && point.code < 128 &&
+                            std::string_view("-({[<").find(static_cast<char>(point.code)) != std::string_view::npos);
     if (separator) {
       flush(at);
       out += text.substr(at, point.size);
@@ -53,12 +55,23 @@ std::string escape_text(std::string_view text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&#34;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&#34;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
     }
   }
   return out;
@@ -84,8 +97,10 @@ Value center_filter(Interpreter& interpreter, const Value& self, const Arguments
 }
 
 Value format(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
-  if (!arguments.positional.empty() && !arguments.named.empty()) throw Failure("format takes positional or named values, not both");
-  if (arguments.named.empty()) return Value(format_percent(interpreter, interpreter.str(self), make_tuple(arguments.positional)));
+  if (!arguments.positional.empty() && !arguments.named.empty())
+    throw Failure("format takes positional or named values, not both");
+  if (arguments.named.empty())
+    return Value(format_percent(interpreter, interpreter.str(self), make_tuple(arguments.positional)));
   auto values = std::make_shared<Dict>();
   for (const auto& [name, value] : arguments.named) values->set(std::string_view(name), value);
   return Value(format_percent(interpreter, interpreter.str(self), Value(std::move(values))));
@@ -117,7 +132,8 @@ Value truncate(Interpreter&, const Value& self, const Arguments& arguments) {
   const int64_t length = integer_or(a[0], 255, "truncate");
   const int64_t leeway = given(a[3]) ? integer_of(*a[3], "truncate") : 5;
   const auto end_length = static_cast<int64_t>(utf8::length(end));
-  if (length < end_length || leeway < 0) throw Failure("truncate needs a length of at least its end's, and no negative leeway");
+  if (length < end_length || leeway < 0)
+    throw Failure("truncate needs a length of at least its end's, and no negative leeway");
   // Python measures anything that has a length, and cuts strings only.
   const auto count = static_cast<int64_t>(length_of(self).value_or(SIZE_MAX / 2));
   if (leeway >= count || count - leeway <= length) return self;
@@ -153,7 +169,8 @@ Value wordwrap(Interpreter& interpreter, const Value& self, const Arguments& arg
   bool first = true;
   for (const std::string& line : split_lines(text)) {
     std::string wrapped;
-    for (const std::string& piece : wrap_line(line, static_cast<size_t>(width), truth_or(a[1], true), truth_or(a[3], true))) {
+    for (const std::string& piece :
+         wrap_line(line, static_cast<size_t>(width), truth_or(a[1], true), truth_or(a[3], true))) {
       interpreter.budget().step();
       if (!wrapped.empty()) wrapped += joint;
       wrapped += piece;
@@ -206,7 +223,8 @@ std::string strip_tags(std::string_view text) {
 std::string quote_url(std::string_view text, bool in_query) {
   std::string out;
   for (const char c : text) {
-    if (std::isalnum(static_cast<unsigned char>(c)) || std::string_view("_.-~").find(c) != std::string_view::npos || (c == '/' && !in_query)) {
+    if (std::isalnum(static_cast<unsigned char>(c)) || std::string_view("_.-~").find(c) != std::string_view::npos ||
+        (c == '/' && !in_query)) {
       out += c;
     } else if (c == ' ' && in_query) {
       out += '+';
@@ -248,7 +266,8 @@ Value xmlattr(Interpreter& interpreter, const Value& self, const Arguments& argu
   for (const auto& [key, value] : self.dict()->items) {
     if (value.is_none() || value.is_undefined()) continue;
     const std::string& name = string_of(key, "xmlattr");
-    if (name.find_first_of(" \t\n\v\f\r/>=") != std::string::npos) throw Failure("an attribute cannot be named " + quote(name));
+    if (name.find_first_of(" \t\n\v\f\r/>=") != std::string::npos)
+      throw Failure("an attribute cannot be named " + quote(name));
     if (!out.empty() || truth_or(a[0], true)) out += ' ';
     out += escape_text(name) + "=\"" + escape_text(interpreter.str(value)) + "\"";
     interpreter.budget().check_length(out.size());

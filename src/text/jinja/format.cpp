@@ -21,7 +21,8 @@ struct Spec {
 
 constexpr int kMaxPrecision = 1000;
 
-std::string pad(Budget& budget, const Spec& spec, const std::string& prefix, const std::string& body, char default_align) {
+std::string pad(Budget& budget, const Spec& spec, const std::string& prefix, const std::string& body,
+                char default_align) {
   const size_t length = utf8::length(prefix) + utf8::length(body);
   if (length >= spec.width) return prefix + body;
   const size_t missing = spec.width - length;
@@ -32,10 +33,14 @@ std::string pad(Budget& budget, const Spec& spec, const std::string& prefix, con
     return text;
   };
   switch (spec.align ? spec.align : default_align) {
-    case '<': return prefix + body + filled(missing);
-    case '^': return filled(missing / 2) + prefix + body + filled(missing - missing / 2);
-    case '=': return prefix + filled(missing) + body;
-    default: return filled(missing) + prefix + body;
+    case '<':
+      return prefix + body + filled(missing);
+    case '^':
+      return filled(missing / 2) + prefix + body + filled(missing - missing / 2);
+    case '=':
+      return prefix + filled(missing) + body;
+    default:
+      return filled(missing) + prefix + body;
   }
 }
 
@@ -49,7 +54,9 @@ std::string group_thousands(const std::string& digits) {
   return out + digits.substr(whole);
 }
 
-std::string sign_of(bool negative, const Spec& spec) { return negative ? "-" : spec.sign == '-' ? "" : std::string(1, spec.sign); }
+std::string sign_of(bool negative, const Spec& spec) {
+  return negative ? "-" : spec.sign == '-' ? "" : std::string(1, spec.sign);
+}
 
 std::string format_integer(Budget& budget, int64_t value, const Spec& spec) {
   const bool negative = value < 0;
@@ -61,7 +68,8 @@ std::string format_integer(Budget& budget, int64_t value, const Spec& spec) {
     digits.insert(digits.begin(), (type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef")[rest % base]);
     rest /= base;
   } while (rest != 0);
-  if (spec.precision > static_cast<int>(digits.size())) digits.insert(0, static_cast<size_t>(spec.precision) - digits.size(), '0');
+  if (spec.precision > static_cast<int>(digits.size()))
+    digits.insert(0, static_cast<size_t>(spec.precision) - digits.size(), '0');
   if (spec.grouped) digits = group_thousands(digits);
   std::string prefix = sign_of(negative, spec);
   if (spec.alternate && base != 10) prefix += std::string("0") + type;
@@ -78,9 +86,15 @@ std::string format_real(Budget& budget, double value, const Spec& spec) {
     digits = format_float(size);
   } else {
     const char type = spec.type == '%' ? 'f' : spec.type ? spec.type : 'g';
-    const char pattern[] = {'%', spec.alternate ? '#' : '.', spec.alternate ? '.' : '*', spec.alternate ? '*' : type, spec.alternate ? type : '\0', '\0'};
+    const char pattern[] = {'%',
+                            spec.alternate ? '#' : '.',
+                            spec.alternate ? '.' : '*',
+                            spec.alternate ? '*' : type,
+                            spec.alternate ? type : '\0',
+                            '\0'};
     char buffer[kMaxPrecision + 400];
-    std::snprintf(buffer, sizeof buffer, pattern, spec.precision < 0 ? 6 : spec.precision, spec.type == '%' ? size * 100 : size);
+    std::snprintf(buffer, sizeof buffer, pattern, spec.precision < 0 ? 6 : spec.precision,
+                  spec.type == '%' ? size * 100 : size);
     digits = buffer;
     if (spec.type == '\0' && digits.find_first_not_of("0123456789") == std::string::npos) digits += ".0";
   }
@@ -121,7 +135,8 @@ std::string format_number(Interpreter& interpreter, const Value& value, Spec spe
     return format_real(interpreter.budget(), *value.number(), spec);
   }
   if (value.is_float() && is_one_of(spec.type, "diu")) {
-    if (!std::isfinite(value.floating()) || std::abs(value.floating()) >= 9.2e18) throw Failure("a float is too large for %d");
+    if (!std::isfinite(value.floating()) || std::abs(value.floating()) >= 9.2e18)
+      throw Failure("a float is too large for %d");
     spec.type = 'd';
     return format_integer(interpreter.budget(), static_cast<int64_t>(value.floating()), spec);
   }
@@ -157,11 +172,13 @@ std::string format_value(Interpreter& interpreter, const Value& value, const std
   if (at < text.size()) spec.type = text[at++];
   if (at != text.size()) throw Failure("the format " + quote(text) + " is not valid");
   if (value.is_string()) {
-    if ((spec.type && spec.type != 's') || spec.align == '=') throw Failure("the format " + quote(text) + " does not work on a string");
+    if ((spec.type && spec.type != 's') || spec.align == '=')
+      throw Failure("the format " + quote(text) + " does not work on a string");
     return pad(interpreter.budget(), spec, "", cut(interpreter.str(value), spec.precision), '<');
   }
   if (value.is_float()) {
-    if (spec.type && !is_one_of(spec.type, "eEfFgG%")) throw Failure("the format " + quote(text) + " does not work on a float");
+    if (spec.type && !is_one_of(spec.type, "eEfFgG%"))
+      throw Failure("the format " + quote(text) + " does not work on a float");
     return format_real(interpreter.budget(), value.floating(), spec);
   }
   if (value.integer()) {
@@ -230,7 +247,8 @@ std::string format_percent(Interpreter& interpreter, const std::string& format, 
     if (at < format.size() && format[at] == '.') {
       ++at;
       zero_at = 0;
-      spec.precision = at < format.size() && format[at] == '*' ? parse_precision(star(false), zero_at) : parse_precision(format, at);
+      spec.precision =
+          at < format.size() && format[at] == '*' ? parse_precision(star(false), zero_at) : parse_precision(format, at);
     }
     if (at >= format.size()) throw Failure("a format ends too early");
     spec.type = format[at++];
@@ -261,7 +279,8 @@ std::string format_percent(Interpreter& interpreter, const std::string& format, 
     interpreter.budget().check_length(out.size());
   }
   // Python lets whatever has items be used in part.
-  const bool has_items = by_name || values.is_dict() || values.is_undefined() || (values.is_sequence() && !values.is_tuple());
+  const bool has_items =
+      by_name || values.is_dict() || values.is_undefined() || (values.is_sequence() && !values.is_tuple());
   if (used < list.size() && !has_items) throw Failure("a format did not use all of its values");
   interpreter.budget().allocate(out.size());
   return out;
@@ -271,7 +290,8 @@ namespace {
 
 class BraceFormatter {
  public:
-  BraceFormatter(Interpreter& interpreter, const Arguments& arguments) : interpreter_(interpreter), arguments_(arguments) {}
+  BraceFormatter(Interpreter& interpreter, const Arguments& arguments)
+      : interpreter_(interpreter), arguments_(arguments) {}
 
   std::string run(const std::string& format, int depth) {
     if (depth > 2) throw Failure("a format nests too many fields");
@@ -315,7 +335,8 @@ class BraceFormatter {
     size_t at = name_end;
     if (at < text.size() && text[at] == '!') {
       const char conversion = at + 1 < text.size() ? text[at + 1] : '\0';
-      if (conversion != 's' && conversion != 'r' && conversion != 'a') throw Failure("a format has an unknown conversion");
+      if (conversion != 's' && conversion != 'r' && conversion != 'a')
+        throw Failure("a format has an unknown conversion");
       value = Value(conversion == 's' ? interpreter_.str(value) : repr(value, interpreter_.budget()));
       at += 2;
       if (at < text.size() && text[at] != ':') throw Failure("a format has text after its conversion");
@@ -362,7 +383,8 @@ class BraceFormatter {
       }
       throw Failure("a format names the missing value " + quote(name));
     }
-    if (index >= static_cast<int64_t>(arguments_.positional.size())) throw Failure("a format needs more values than it has");
+    if (index >= static_cast<int64_t>(arguments_.positional.size()))
+      throw Failure("a format needs more values than it has");
     return arguments_.positional[static_cast<size_t>(index)];
   }
 

@@ -11,14 +11,16 @@ Value range(Interpreter& interpreter, const Value&, const Arguments& arguments) 
   if (!arguments.named.empty()) throw Failure("range() takes no named arguments");
   const auto a = bind("range", arguments, {"start", "stop", "step"}, 1);
   const int64_t first = integer_of(*a[0], "range");
-  const Value result = a[1] ? make_range(first, integer_of(*a[1], "range"), integer_or(a[2], 1, "range")) : make_range(0, first, 1);
+  const Value result =
+      a[1] ? make_range(first, integer_of(*a[1], "range"), integer_or(a[2], 1, "range")) : make_range(0, first, 1);
   interpreter.budget().allocate(result.sequence()->items.size(), sizeof(Value));
   interpreter.budget().step(result.sequence()->items.size() / 8);
   return result;
 }
 
 // The pairs of a dict() or namespace() call.
-std::vector<std::pair<Value, Value>> pairs_of(Interpreter& interpreter, const Arguments& arguments, const char* callee) {
+std::vector<std::pair<Value, Value>> pairs_of(Interpreter& interpreter, const Arguments& arguments,
+                                              const char* callee) {
   std::vector<std::pair<Value, Value>> pairs;
   if (arguments.positional.size() > 1) throw Failure(std::string(callee) + "() takes one dictionary");
   for (const Value& source : arguments.positional) {
@@ -46,7 +48,8 @@ Value dict(Interpreter& interpreter, const Value&, const Arguments& arguments) {
 
 Value make_namespace(Interpreter& interpreter, const Value&, const Arguments& arguments) {
   auto space = std::make_shared<Namespace>();
-  for (auto& [key, value] : pairs_of(interpreter, arguments, "namespace")) space->set(string_of(key, "namespace"), value);
+  for (auto& [key, value] : pairs_of(interpreter, arguments, "namespace"))
+    space->set(string_of(key, "namespace"), value);
   interpreter.clear_at_end(space);
   return Value(ObjectPtr(std::move(space)));
 }

@@ -24,7 +24,8 @@ class Interpreter::Level {
  public:
   explicit Level(Interpreter& interpreter) : interpreter_(interpreter) {
     if (interpreter.levels_ >= kMaxEvaluation) {
-      throw Failure("the template recurses too deeply (limit " + std::to_string(kMaxEvaluation) + " evaluations inside each other)");
+      throw Failure("the template recurses too deeply (limit " + std::to_string(kMaxEvaluation) +
+                    " evaluations inside each other)");
     }
     ++interpreter.levels_;
   }
@@ -110,14 +111,19 @@ Flow Interpreter::execute(const Statement& statement) {
   budget_.step();
   line_ = statement.line;
   switch (statement.kind) {
-    case StatementKind::text: write(statement.text); break;
+    case StatementKind::text:
+      write(statement.text);
+      break;
     case StatementKind::print:
       for (const auto& expression : statement.expressions) write(str(evaluate(*expression)));
       break;
     case StatementKind::condition:
       return execute(truth(evaluate(*statement.expressions[0])) ? statement.body : statement.otherwise);
-    case StatementKind::loop: return execute_loop(statement, evaluate(*statement.expressions[0]), 0);
-    case StatementKind::assign: assign(*statement.target, evaluate(*statement.expressions[0])); break;
+    case StatementKind::loop:
+      return execute_loop(statement, evaluate(*statement.expressions[0]), 0);
+    case StatementKind::assign:
+      assign(*statement.target, evaluate(*statement.expressions[0]));
+      break;
     case StatementKind::assign_block: {
       Value text(capture([&] { execute_inner(statement.body); }));
       if (statement.expressions[0]) text = evaluate_filter(*statement.expressions[0], text);
@@ -126,18 +132,27 @@ Flow Interpreter::execute(const Statement& statement) {
     }
     case StatementKind::macro:
       captured_scopes_.push_back(scope_);
-      scope_->set(statement.text, Value(ObjectPtr(std::make_shared<Macro>(statement.text, statement.signature, statement.body, scope_))));
+      scope_->set(
+          statement.text,
+          Value(ObjectPtr(std::make_shared<Macro>(statement.text, statement.signature, statement.body, scope_))));
       break;
-    case StatementKind::call_block: execute_call_block(statement); break;
+    case StatementKind::call_block:
+      execute_call_block(statement);
+      break;
     case StatementKind::filter_block: {
       const Value text(capture([&] { execute_inner(statement.body); }));
       write(str(evaluate_filter(*statement.expressions[0], text)));
       break;
     }
-    case StatementKind::with: execute_with(statement); break;
-    case StatementKind::scope: return execute_inner(statement.body);
-    case StatementKind::break_loop: return Flow::break_loop;
-    case StatementKind::continue_loop: return Flow::continue_loop;
+    case StatementKind::with:
+      execute_with(statement);
+      break;
+    case StatementKind::scope:
+      return execute_inner(statement.body);
+    case StatementKind::break_loop:
+      return Flow::break_loop;
+    case StatementKind::continue_loop:
+      return Flow::continue_loop;
   }
   return Flow::next;
 }
@@ -165,7 +180,8 @@ bool Interpreter::test_loop_item(const Statement& loop, const ScopePtr& scope, c
   return truth(evaluate(*loop.expressions[1]));
 }
 
-std::string Interpreter::run_recursive_loop(const Statement& loop, const ScopePtr& scope, const Value& items, int depth) {
+std::string Interpreter::run_recursive_loop(const Statement& loop, const ScopePtr& scope, const Value& items,
+                                            int depth) {
   if (calls_ >= kMaxCalls) throw Failure("loop() recurses too deeply (limit " + std::to_string(kMaxCalls) + ")");
   ++calls_;
   std::string text;
@@ -237,11 +253,13 @@ std::string Interpreter::run_callable(const Signature& signature, const Body& bo
     throw Failure("the macro '" + name + "' has no argument '" + arguments.named[0].first + "'");
   }
   if (signature.uses_varargs) {
-    local->set("varargs", make_tuple({arguments.positional.begin() + static_cast<std::ptrdiff_t>(given), arguments.positional.end()}));
+    local->set("varargs", make_tuple({arguments.positional.begin() + static_cast<std::ptrdiff_t>(given),
+                                      arguments.positional.end()}));
   } else if (arguments.positional.size() > count) {
     throw Failure("the macro '" + name + "' takes at most " + std::to_string(count) + " arguments");
   }
-  if (calls_ >= kMaxCalls) throw Failure("the macro '" + name + "' recurses too deeply (limit " + std::to_string(kMaxCalls) + ")");
+  if (calls_ >= kMaxCalls)
+    throw Failure("the macro '" + name + "' recurses too deeply (limit " + std::to_string(kMaxCalls) + ")");
   const int line = line_;
   ++calls_;
   std::string text;
@@ -279,7 +297,8 @@ void Interpreter::assign(const Expression& target, const Value& value) {
   if (!is_iterable(value)) throw Failure("a value of type " + type_name(value) + " cannot be unpacked");
   const std::vector<Value> parts = elements(value, budget_);
   if (parts.size() != target.children.size()) {
-    throw Failure(std::to_string(parts.size()) + " values cannot be unpacked into " + std::to_string(target.children.size()) + " names");
+    throw Failure(std::to_string(parts.size()) + " values cannot be unpacked into " +
+                  std::to_string(target.children.size()) + " names");
   }
   for (size_t i = 0; i < parts.size(); ++i) assign(*target.children[i], parts[i]);
 }
@@ -289,11 +308,15 @@ Value Interpreter::evaluate(const Expression& expression) {
   budget_.step();
   line_ = expression.line;
   switch (expression.kind) {
-    case ExpressionKind::constant: return expression.value;
+    case ExpressionKind::constant:
+      return expression.value;
     case ExpressionKind::name:
-    case ExpressionKind::member: return evaluate_name(expression);
-    case ExpressionKind::list: return make_list(evaluate_all(expression.children));
-    case ExpressionKind::tuple: return make_tuple(evaluate_all(expression.children));
+    case ExpressionKind::member:
+      return evaluate_name(expression);
+    case ExpressionKind::list:
+      return make_list(evaluate_all(expression.children));
+    case ExpressionKind::tuple:
+      return make_tuple(evaluate_all(expression.children));
     case ExpressionKind::dict: {
       auto dict = std::make_shared<Dict>();
       for (size_t i = 0; i < expression.children.size(); i += 2) {
@@ -317,8 +340,10 @@ Value Interpreter::evaluate(const Expression& expression) {
       const bool wants_more = truth(left) == (expression.operators[0] == Operator::logical_and);
       return wants_more ? evaluate(*expression.children[1]) : left;
     }
-    case ExpressionKind::compare: return evaluate_compare(expression);
-    case ExpressionKind::concat: return evaluate_concat(expression);
+    case ExpressionKind::compare:
+      return evaluate_compare(expression);
+    case ExpressionKind::concat:
+      return evaluate_concat(expression);
     case ExpressionKind::condition:
       if (truth(evaluate(*expression.children[0]))) return evaluate(*expression.children[1]);
       if (expression.children[2]) return evaluate(*expression.children[2]);
@@ -334,14 +359,16 @@ Value Interpreter::evaluate(const Expression& expression) {
       line_ = expression.line;
       return get_item(object, key);
     }
-    case ExpressionKind::slice: return evaluate_slice(expression);
+    case ExpressionKind::slice:
+      return evaluate_slice(expression);
     case ExpressionKind::call: {
       const Value callee = evaluate(*expression.children[0]);
       Arguments arguments = evaluate_arguments(expression);
       line_ = expression.line;
       return call(callee, std::move(arguments));
     }
-    case ExpressionKind::filter: return evaluate_filter(expression, evaluate(*expression.children[0]));
+    case ExpressionKind::filter:
+      return evaluate_filter(expression, evaluate(*expression.children[0]));
     case ExpressionKind::test: {
       const Value input = evaluate(*expression.children[0]);
       const Arguments arguments = evaluate_arguments(expression);
@@ -399,7 +426,8 @@ Value Interpreter::evaluate_filter(const Expression& expression, const Value& in
   const Expression* child = expression.children[0].get();
   if (child && child->kind == ExpressionKind::filter) {
     const Expression* deepest = child;
-    while (deepest->children[0] && deepest->children[0]->kind == ExpressionKind::filter) deepest = deepest->children[0].get();
+    while (deepest->children[0] && deepest->children[0]->kind == ExpressionKind::filter)
+      deepest = deepest->children[0].get();
     if (!deepest->children[0]) value = evaluate_filter(*child, input);
   }
   const Arguments arguments = evaluate_arguments(expression);

@@ -105,7 +105,8 @@ Value slice(const Value& value, const Value& start, const Value& stop, const Val
 
 using Function = Value (*)(Interpreter&, const Value& self, const Arguments&);
 
-/// The method `name` of a string, list, tuple or dict; null if there is none. `refused`: it exists, but changes its object.
+/// The method `name` of a string, list, tuple or dict; null if there is none. `refused`: it exists, but changes its
+/// object.
 Function find_method(const Value& self, std::string_view name, bool& refused);
 Function find_filter(std::string_view name);
 using Test = bool (*)(Interpreter&, const Value& self, const Arguments&);

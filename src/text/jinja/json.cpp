@@ -16,15 +16,19 @@ Value convert(const nlohmann::ordered_json& json, int depth) {
   }
   using Type = nlohmann::ordered_json::value_t;
   switch (json.type()) {
-    case Type::boolean: return Value(json.get<bool>());
-    case Type::number_integer: return Value(json.get<int64_t>());
+    case Type::boolean:
+      return Value(json.get<bool>());
+    case Type::number_integer:
+      return Value(json.get<int64_t>());
     case Type::number_unsigned: {
       const auto number = json.get<uint64_t>();
       if (number > INT64_MAX) throw Failure("an integer of the input is beyond 64 bits: " + std::to_string(number));
       return Value(static_cast<int64_t>(number));
     }
-    case Type::number_float: return Value(json.get<double>());
-    case Type::string: return Value(json.get_ref<const std::string&>());
+    case Type::number_float:
+      return Value(json.get<double>());
+    case Type::string:
+      return Value(json.get_ref<const std::string&>());
     case Type::array: {
       std::vector<Value> items;
       items.reserve(json.size());
@@ -36,7 +40,8 @@ Value convert(const nlohmann::ordered_json& json, int depth) {
       for (const auto& [key, item] : json.items()) dict->set(std::string_view(key), convert(item, depth + 1));
       return Value(std::move(dict));
     }
-    default: return Value(None{});
+    default:
+      return Value(None{});
   }
 }
 
@@ -135,13 +140,27 @@ class Writer {
       const auto point = utf8::decode(text.substr(at));
       const int32_t code = point.code;
       switch (code) {
-        case '"': out_ += "\\\""; break;
-        case '\\': out_ += "\\\\"; break;
-        case '\n': out_ += "\\n"; break;
-        case '\r': out_ += "\\r"; break;
-        case '\t': out_ += "\\t"; break;
-        case '\b': out_ += "\\b"; break;
-        case '\f': out_ += "\\f"; break;
+        case '"':
+          out_ += "\\\"";
+          break;
+        case '\\':
+          out_ += "\\\\";
+          break;
+        case '\n':
+          out_ += "\\n";
+          break;
+        case '\r':
+          out_ += "\\r";
+          break;
+        case '\t':
+          out_ += "\\t";
+          break;
+        case '\b':
+          out_ += "\\b";
+          break;
+        case '\f':
+          out_ += "\\f";
+          break;
         default:
           if ((code >= 0 && code < 0x20) || (style_.ascii && code >= 0x7F && code < 0x10000 && code != 0x7F)) {
             escape(code);
@@ -167,6 +186,8 @@ class Writer {
 
 Value from_json(const nlohmann::ordered_json& json) { return convert(json, 1); }
 
-std::string to_json(const Value& value, const JsonStyle& style, Budget& budget) { return Writer(style, budget).run(value); }
+std::string to_json(const Value& value, const JsonStyle& style, Budget& budget) {
+  return Writer(style, budget).run(value);
+}
 
 }  // namespace terrace::text::jinja

@@ -73,7 +73,8 @@ class Lexer {
     } else if (sign != '+' && !is_variable) {
       const size_t newline = text.rfind('\n');
       const size_t line_start = newline == std::string_view::npos ? 0 : newline + 1;
-      if ((line_start > 0 || line_starting_) && utf8::leading_space(text.substr(line_start)) == text.size() - line_start) {
+      if ((line_start > 0 || line_starting_) &&
+          utf8::leading_space(text.substr(line_start)) == text.size() - line_start) {
         text = text.substr(0, line_start);
       }
     }
@@ -204,15 +205,17 @@ class Lexer {
   }
 
   void punctuation(std::string& open) {
-    static constexpr std::string_view kSigns[] = {"//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[",
-                                                  "]",  "(",  ")",  "{",  "}",  ">",  "<", "=", ".", ":", "|", ",", ";"};
+    static constexpr std::string_view kSigns[] = {"//", "**", "==", "!=", ">=", "<=", "+", "-", "/",
+                                                  "*",  "%",  "~",  "[",  "]",  "(",  ")", "{", "}",
+                                                  ">",  "<",  "=",  ".",  ":",  "|",  ",", ";"};
     for (const std::string_view sign : kSigns) {
       if (!looking_at(sign)) continue;
       const char c = sign[0];
       if (c == '(' || c == '[' || c == '{') open += c == '(' ? ')' : c == '[' ? ']' : '}';
       if (c == ')' || c == ']' || c == '}') {
         if (open.empty()) throw Failure("unexpected '" + std::string(sign) + "'", line_);
-        if (open.back() != c) throw Failure("unexpected '" + std::string(sign) + "', expected '" + open.back() + "'", line_);
+        if (open.back() != c)
+          throw Failure("unexpected '" + std::string(sign) + "', expected '" + open.back() + "'", line_);
         open.pop_back();
       }
       push(TokenKind::punctuation, std::string(sign));
@@ -253,14 +256,22 @@ std::vector<Token> tokenize(std::string source) { return Lexer(source).run(); }
 
 std::string describe(const Token& token) {
   switch (token.kind) {
-    case TokenKind::data: return "text";
-    case TokenKind::variable_begin: return "'{{'";
-    case TokenKind::variable_end: return "'}}'";
-    case TokenKind::block_begin: return "'{%'";
-    case TokenKind::block_end: return "'%}'";
-    case TokenKind::string: return "a string";
-    case TokenKind::end: return "the end of the template";
-    default: return "'" + token.text + "'";
+    case TokenKind::data:
+      return "text";
+    case TokenKind::variable_begin:
+      return "'{{'";
+    case TokenKind::variable_end:
+      return "'}}'";
+    case TokenKind::block_begin:
+      return "'{%'";
+    case TokenKind::block_end:
+      return "'%}'";
+    case TokenKind::string:
+      return "a string";
+    case TokenKind::end:
+      return "the end of the template";
+    default:
+      return "'" + token.text + "'";
   }
 }
 

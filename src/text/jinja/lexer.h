@@ -9,7 +9,17 @@
 namespace terrace::text::jinja {
 
 enum class TokenKind {
-  data, variable_begin, variable_end, block_begin, block_end, name, string, integer, floating, punctuation, end
+  data,
+  variable_begin,
+  variable_end,
+  block_begin,
+  block_end,
+  name,
+  string,
+  integer,
+  floating,
+  punctuation,
+  end
 };
 
 struct Token {

@@ -22,12 +22,12 @@ struct Limits {
   uint64_t steps = 50'000'000;             ///< evaluated nodes and visited elements
 };
 
-constexpr int kMaxNesting = 256;         ///< of the source: brackets, blocks, unary operators
-constexpr int kMaxTreeDepth = 1000;      ///< of one expression's tree; chains like a + b + c grow it by one per operator
-constexpr int kMaxEvaluation = 2000;     ///< of nested evaluations, through macros and recursive loops
-constexpr int kMaxCalls = 200;           ///< of macros and recursive loops inside each other
-constexpr int kMaxValueDepth = 300;      ///< of containers in containers
-constexpr int64_t kMaxRange = 100'000;   ///< elements of a range(), as in Jinja's sandbox
+constexpr int kMaxNesting = 256;        ///< of the source: brackets, blocks, unary operators
+constexpr int kMaxTreeDepth = 1000;     ///< of one expression's tree; chains like a + b + c grow it by one per operator
+constexpr int kMaxEvaluation = 2000;    ///< of nested evaluations, through macros and recursive loops
+constexpr int kMaxCalls = 200;          ///< of macros and recursive loops inside each other
+constexpr int kMaxValueDepth = 300;     ///< of containers in containers
+constexpr int64_t kMaxRange = 100'000;  ///< elements of a range(), as in Jinja's sandbox
 
 /// Counts down what is left of the limits during one render.
 class Budget {
@@ -36,7 +36,8 @@ class Budget {
 
   void step(uint64_t count = 1) {
     steps_ += count;
-    if (steps_ > limits_.steps) throw Failure("the template takes too many steps (limit " + std::to_string(limits_.steps) + ")");
+    if (steps_ > limits_.steps)
+      throw Failure("the template takes too many steps (limit " + std::to_string(limits_.steps) + ")");
   }
   /// To be called before a string or list of that many bytes is made.
   void allocate(size_t bytes) {
@@ -52,8 +53,8 @@ class Budget {
   /// As allocate, for `count` pieces of `bytes` each; the product may exceed 64 bits.
   void allocate(size_t count, size_t bytes) {
     if (bytes != 0 && count > limits_.output_bytes / bytes) {
-      throw Failure("a value of " + std::to_string(count) + " times " + std::to_string(bytes) + " bytes is too long (limit " +
-                    std::to_string(limits_.output_bytes) + ")");
+      throw Failure("a value of " + std::to_string(count) + " times " + std::to_string(bytes) +
+                    " bytes is too long (limit " + std::to_string(limits_.output_bytes) + ")");
     }
     allocate(count * bytes);
   }

@@ -85,7 +85,8 @@ NumberLiteral scan_number(std::string_view text, bool allow_float, int line) {
   const size_t whole = digits_end(text, 0, 10);
   if (allow_float) {
     size_t end = whole;
-    if (end + 1 < text.size() && text[end] == '.' && digit_value(text[end + 1]) < 10) end = digits_end(text, end + 1, 10);
+    if (end + 1 < text.size() && text[end] == '.' && digit_value(text[end + 1]) < 10)
+      end = digits_end(text, end + 1, 10);
     if (end < text.size() && (text[end] | 0x20) == 'e') {
       size_t digit = end + 1;
       if (digit < text.size() && (text[digit] == '+' || text[digit] == '-')) ++digit;
@@ -119,25 +120,50 @@ std::string unescape(std::string_view text, int line) {
     if (++at == text.size()) throw Failure("a string ends inside an escape", line);
     const char c = text[at++];
     switch (c) {
-      case '\n': break;
-      case 'a': out += '\a'; break;
-      case 'b': out += '\b'; break;
-      case 'f': out += '\f'; break;
-      case 'n': out += '\n'; break;
-      case 'r': out += '\r'; break;
-      case 't': out += '\t'; break;
-      case 'v': out += '\v'; break;
+      case '\n':
+        break;
+      case 'a':
+        out += '\a';
+        break;
+      case 'b':
+        out += '\b';
+        break;
+      case 'f':
+        out += '\f';
+        break;
+      case 'n':
+        out += '\n';
+        break;
+      case 'r':
+        out += '\r';
+        break;
+      case 't':
+        out += '\t';
+        break;
+      case 'v':
+        out += '\v';
+        break;
       case '\\':
       case '\'':
-      case '"': out += c; break;
-      case 'x': append_escape_code(out, text, at, 2, line); break;
-      case 'u': append_escape_code(out, text, at, 4, line); break;
-      case 'U': append_escape_code(out, text, at, 8, line); break;
-      case 'N': throw Failure("named characters (\\N{...}) are not supported", line);
+      case '"':
+        out += c;
+        break;
+      case 'x':
+        append_escape_code(out, text, at, 2, line);
+        break;
+      case 'u':
+        append_escape_code(out, text, at, 4, line);
+        break;
+      case 'U':
+        append_escape_code(out, text, at, 8, line);
+        break;
+      case 'N':
+        throw Failure("named characters (\\N{...}) are not supported", line);
       default:
         if (c >= '0' && c <= '7') {
           int code = c - '0';
-          for (int i = 0; i < 2 && at < text.size() && text[at] >= '0' && text[at] <= '7'; ++i) code = code * 8 + (text[at++] - '0');
+          for (int i = 0; i < 2 && at < text.size() && text[at] >= '0' && text[at] <= '7'; ++i)
+            code = code * 8 + (text[at++] - '0');
           utf8::append(out, code);
         } else {
           out += '\\';

@@ -69,7 +69,8 @@ Value Interpreter::get_item(const Value& object, const Value& key) {
 Value Interpreter::call(const Value& callee, Arguments arguments) {
   callee.require_defined();
   budget_.step();
-  if (!callee.is_object() || !callee.object()->callable()) throw Failure("a value of type " + type_name(callee) + " cannot be called");
+  if (!callee.is_object() || !callee.object()->callable())
+    throw Failure("a value of type " + type_name(callee) + " cannot be called");
   // The callee may be dropped from its scope while it runs.
   const ObjectPtr object = callee.object();
   return object->call(*this, std::move(arguments));

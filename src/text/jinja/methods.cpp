@@ -1,10 +1,11 @@
 // The methods of strings that search, split and join; the method tables.
+#include "text/jinja/methods.h"
+
 #include <unordered_map>
 #include <unordered_set>
 
 #include "text/jinja/arguments.h"
 #include "text/jinja/format.h"
-#include "text/jinja/methods.h"
 #include "text/jinja/utf8.h"
 
 namespace terrace::text::jinja {
@@ -116,10 +117,12 @@ std::string_view window(const Value& self, const Value* start, const Value* end,
   const int64_t last = std::min(given(end) ? place(integer_of(*end, "find")) : length, length);
   empty = first > length || first > last;
   if (empty) return {};
-  return text.substr(offsets[static_cast<size_t>(first)], offsets[static_cast<size_t>(last)] - offsets[static_cast<size_t>(first)]);
+  return text.substr(offsets[static_cast<size_t>(first)],
+                     offsets[static_cast<size_t>(last)] - offsets[static_cast<size_t>(first)]);
 }
 
-int64_t find_index(Interpreter& interpreter, const char* name, const Value& self, const Arguments& arguments, bool from_right) {
+int64_t find_index(Interpreter& interpreter, const char* name, const Value& self, const Arguments& arguments,
+                   bool from_right) {
   const auto a = bind(name, arguments, {"sub", "start", "end"}, 1);
   const std::string& wanted = string_of(*a[0], name);
   interpreter.budget().step(self.string().size() / 16 + 1);
@@ -130,8 +133,12 @@ int64_t find_index(Interpreter& interpreter, const char* name, const Value& self
   return at == std::string_view::npos ? -1 : first + static_cast<int64_t>(utf8::length(text.substr(0, at)));
 }
 
-Value find(Interpreter& i, const Value& self, const Arguments& a) { return Value(find_index(i, "find", self, a, false)); }
-Value rfind(Interpreter& i, const Value& self, const Arguments& a) { return Value(find_index(i, "rfind", self, a, true)); }
+Value find(Interpreter& i, const Value& self, const Arguments& a) {
+  return Value(find_index(i, "find", self, a, false));
+}
+Value rfind(Interpreter& i, const Value& self, const Arguments& a) {
+  return Value(find_index(i, "rfind", self, a, true));
+}
 
 Value index(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
   const int64_t at = find_index(interpreter, "index", self, arguments, false);
@@ -175,8 +182,12 @@ bool has_edge(const Value& self, const Arguments& arguments, const char* name, b
   return false;
 }
 
-Value startswith(Interpreter&, const Value& self, const Arguments& a) { return Value(has_edge(self, a, "startswith", true)); }
-Value endswith(Interpreter&, const Value& self, const Arguments& a) { return Value(has_edge(self, a, "endswith", false)); }
+Value startswith(Interpreter&, const Value& self, const Arguments& a) {
+  return Value(has_edge(self, a, "startswith", true));
+}
+Value endswith(Interpreter&, const Value& self, const Arguments& a) {
+  return Value(has_edge(self, a, "endswith", false));
+}
 
 Value join(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
   const auto a = bind("join", arguments, {"iterable"}, 1);
@@ -200,13 +211,18 @@ Value partition_at(const Value& self, const Arguments& arguments, const char* na
   if (separator.empty()) throw Failure(std::string(name) + "() needs a separator that is not empty");
   const size_t at = from_right ? text.rfind(separator) : text.find(separator);
   if (at == std::string::npos) {
-    return from_right ? make_tuple({Value(""), Value(""), Value(text)}) : make_tuple({Value(text), Value(""), Value("")});
+    return from_right ? make_tuple({Value(""), Value(""), Value(text)})
+                      : make_tuple({Value(text), Value(""), Value("")});
   }
   return make_tuple({Value(text.substr(0, at)), Value(separator), Value(text.substr(at + separator.size()))});
 }
 
-Value partition(Interpreter&, const Value& self, const Arguments& a) { return partition_at(self, a, "partition", false); }
-Value rpartition(Interpreter&, const Value& self, const Arguments& a) { return partition_at(self, a, "rpartition", true); }
+Value partition(Interpreter&, const Value& self, const Arguments& a) {
+  return partition_at(self, a, "partition", false);
+}
+Value rpartition(Interpreter&, const Value& self, const Arguments& a) {
+  return partition_at(self, a, "rpartition", true);
+}
 
 Value format(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
   return Value(format_braces(interpreter, self.string(), arguments));
@@ -225,15 +241,26 @@ Value format_map(Interpreter& interpreter, const Value& self, const Arguments& a
 }  // namespace
 
 Function find_method(const Value& self, std::string_view name, bool& refused) {
-  static const std::unordered_map<std::string_view, Function> kSearching = {
-      {"split", split},           {"rsplit", rsplit},       {"splitlines", splitlines}, {"find", find},
-      {"rfind", rfind},           {"index", index},         {"rindex", rindex},         {"count", count},
-      {"startswith", startswith}, {"endswith", endswith},   {"join", join},             {"partition", partition},
-      {"rpartition", rpartition}, {"format", format},       {"format_map", format_map}};
+  static const std::unordered_map<std::string_view, Function> kSearching = {{"split", split},
+                                                                            {"rsplit", rsplit},
+                                                                            {"splitlines", splitlines},
+                                                                            {"find", find},
+                                                                            {"rfind", rfind},
+                                                                            {"index", index},
+                                                                            {"rindex", rindex},
+                                                                            {"count", count},
+                                                                            {"startswith", startswith},
+                                                                            {"endswith", endswith},
+                                                                            {"join", join},
+                                                                            {"partition", partition},
+                                                                            {"rpartition", rpartition},
+                                                                            {"format", format},
+                                                                            {"format_map", format_map}};
   static const std::unordered_set<std::string_view> kRefusedOfStrings = {"encode", "maketrans", "translate"};
-  static const std::unordered_set<std::string_view> kRefusedOfDicts = {"clear", "pop", "popitem", "setdefault", "update", "fromkeys"};
-  static const std::unordered_set<std::string_view> kRefusedOfLists = {"append", "clear",  "pop",    "reverse",
-                                                                       "insert", "sort",   "extend", "remove"};
+  static const std::unordered_set<std::string_view> kRefusedOfDicts = {"clear",      "pop",    "popitem",
+                                                                       "setdefault", "update", "fromkeys"};
+  static const std::unordered_set<std::string_view> kRefusedOfLists = {"append", "clear", "pop",    "reverse",
+                                                                       "insert", "sort",  "extend", "remove"};
   if (self.is_string()) {
     refused = kRefusedOfStrings.contains(name);
     const auto at = kSearching.find(name);
@@ -244,7 +271,8 @@ Function find_method(const Value& self, std::string_view name, bool& refused) {
     return find_dict_method(name);
   }
   if (self.is_list()) refused = kRefusedOfLists.contains(name);
-  const bool counted = self.is_list() || self.is_tuple() || (self.is_sequence() && self.sequence()->kind == SequenceKind::range);
+  const bool counted =
+      self.is_list() || self.is_tuple() || (self.is_sequence() && self.sequence()->kind == SequenceKind::range);
   return counted ? find_list_method(self, name) : nullptr;
 }
 

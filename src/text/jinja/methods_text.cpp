@@ -56,7 +56,8 @@ std::string strip(std::string_view text, const Value* chars, bool left, bool rig
   return std::string(text.substr(offsets[first], offsets[last] - offsets[first]));
 }
 
-std::string replace(Budget& budget, const std::string& text, const std::string& from, const std::string& to, int64_t count) {
+std::string replace(Budget& budget, const std::string& text, const std::string& from, const std::string& to,
+                    int64_t count) {
   budget.step(text.size() / 16 + 1);
   const auto limit = count < 0 ? SIZE_MAX : static_cast<size_t>(count);
   std::string out;
@@ -98,16 +99,23 @@ std::string center(Budget& budget, const std::string& text, int64_t width, std::
 
 namespace {
 
-Value stripped(Interpreter& interpreter, const Value& self, const Arguments& arguments, const char* name, bool left, bool right) {
+Value stripped(Interpreter& interpreter, const Value& self, const Arguments& arguments, const char* name, bool left,
+               bool right) {
   const auto a = bind(name, arguments, {"chars"});
   interpreter.budget().step(self.string().size() / 64 + 1);
   interpreter.budget().allocate(self.string().size());
   return Value(strip(self.string(), a[0], left, right, name));
 }
 
-Value strip_both(Interpreter& i, const Value& self, const Arguments& a) { return stripped(i, self, a, "strip", true, true); }
-Value lstrip(Interpreter& i, const Value& self, const Arguments& a) { return stripped(i, self, a, "lstrip", true, false); }
-Value rstrip(Interpreter& i, const Value& self, const Arguments& a) { return stripped(i, self, a, "rstrip", false, true); }
+Value strip_both(Interpreter& i, const Value& self, const Arguments& a) {
+  return stripped(i, self, a, "strip", true, true);
+}
+Value lstrip(Interpreter& i, const Value& self, const Arguments& a) {
+  return stripped(i, self, a, "lstrip", true, false);
+}
+Value rstrip(Interpreter& i, const Value& self, const Arguments& a) {
+  return stripped(i, self, a, "rstrip", false, true);
+}
 
 Value replace_method(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
   const auto a = bind("replace", arguments, {"old", "new", "count"}, 2);
@@ -132,13 +140,16 @@ std::string_view fill_character(const Value* value, const char* name) {
 
 Value center_method(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
   const auto a = bind("center", arguments, {"width", "fillchar"}, 1);
-  return Value(center(interpreter.budget(), self.string(), integer_of(*a[0], "center"), fill_character(a[1], "center")));
+  return Value(
+      center(interpreter.budget(), self.string(), integer_of(*a[0], "center"), fill_character(a[1], "center")));
 }
 
-Value justify(Interpreter& interpreter, const Value& self, const Arguments& arguments, const char* name, bool text_first) {
+Value justify(Interpreter& interpreter, const Value& self, const Arguments& arguments, const char* name,
+              bool text_first) {
   const auto a = bind(name, arguments, {"width", "fillchar"}, 1);
-  const std::string padding = fill(interpreter.budget(), integer_of(*a[0], name) - static_cast<int64_t>(utf8::length(self.string())),
-                                   fill_character(a[1], name));
+  const std::string padding =
+      fill(interpreter.budget(), integer_of(*a[0], name) - static_cast<int64_t>(utf8::length(self.string())),
+           fill_character(a[1], name));
   return Value(text_first ? self.string() + padding : padding + self.string());
 }
 

@@ -7,7 +7,9 @@ BoundMethod::BoundMethod(Value self, std::string name, Function function)
   depth = depth_around(self_);
 }
 
-Value BoundMethod::call(Interpreter& interpreter, Arguments arguments) { return function_(interpreter, self_, arguments); }
+Value BoundMethod::call(Interpreter& interpreter, Arguments arguments) {
+  return function_(interpreter, self_, arguments);
+}
 
 std::string BoundMethod::repr(Budget&) const { return "<method " + name_ + " of " + type_name(self_) + ">"; }
 
@@ -59,7 +61,11 @@ void Namespace::set(std::string_view name, Value value) {
 }
 
 LoopObject::LoopObject(const Statement& loop, ScopePtr scope, std::vector<Value> items, int level, int value_depth)
-    : loop_(loop), scope_(std::move(scope)), items_(std::move(items)), filtered_(loop.expressions.size() > 1), level_(level) {
+    : loop_(loop),
+      scope_(std::move(scope)),
+      items_(std::move(items)),
+      filtered_(loop.expressions.size() > 1),
+      level_(level) {
   depth = value_depth;
 }
 
@@ -136,7 +142,9 @@ Value loop_changed(Interpreter& interpreter, const Value& self, const Arguments&
   return Value(as_loop(self).changed(interpreter, arguments.positional));
 }
 
-Value cycler_next(Interpreter&, const Value& self, const Arguments&) { return static_cast<Cycler&>(*self.object()).take(); }
+Value cycler_next(Interpreter&, const Value& self, const Arguments&) {
+  return static_cast<Cycler&>(*self.object()).take();
+}
 
 Value cycler_reset(Interpreter&, const Value& self, const Arguments&) {
   static_cast<Cycler&>(*self.object()).reset();
@@ -159,8 +167,8 @@ std::optional<Value> LoopObject::attribute(Interpreter& interpreter, std::string
   if (name == "nextitem") return has_next(interpreter) ? *after_ : Value::undefined("there is no next item");
   if (name == "cycle" || name == "changed") {
     const Value self{ObjectPtr(shared_from_this())};
-    return Value(ObjectPtr(
-        std::make_shared<BoundMethod>(self, std::string(name), name == "cycle" ? loop_cycle : loop_changed)));
+    return Value(
+        ObjectPtr(std::make_shared<BoundMethod>(self, std::string(name), name == "cycle" ? loop_cycle : loop_changed)));
   }
   return std::nullopt;
 }
@@ -180,8 +188,8 @@ std::optional<Value> Cycler::attribute(Interpreter&, std::string_view name) {
   if (name == "current") return items_[at_];
   if (name != "next" && name != "reset") return std::nullopt;
   const Value self{ObjectPtr(shared_from_this())};
-  return Value(ObjectPtr(
-      std::make_shared<BoundMethod>(self, std::string(name), name == "next" ? cycler_next : cycler_reset)));
+  return Value(
+      ObjectPtr(std::make_shared<BoundMethod>(self, std::string(name), name == "next" ? cycler_next : cycler_reset)));
 }
 
 Value Joiner::call(Interpreter&, Arguments arguments) {

@@ -111,7 +111,9 @@ class Joiner : public Object {
 class GlobalFunction : public Object {
  public:
   GlobalFunction(const char* name, Function function) : name_(name), function_(function) {}
-  Value call(Interpreter& interpreter, Arguments arguments) override { return function_(interpreter, Value(), arguments); }
+  Value call(Interpreter& interpreter, Arguments arguments) override {
+    return function_(interpreter, Value(), arguments);
+  }
   std::string repr(Budget&) const override { return std::string("<function ") + name_ + ">"; }
 
  private:

@@ -63,7 +63,8 @@ Value power(const Value& left, const Value& right) {
   const double x = *left.number();
   const double y = *right.number();
   if (x == 0 && y < 0) throw Failure("zero has no negative power");
-  if (x < 0 && std::isfinite(x) && std::isfinite(y) && y != std::floor(y)) throw Failure("the power of a negative number is complex");
+  if (x < 0 && std::isfinite(x) && std::isfinite(y) && y != std::floor(y))
+    throw Failure("the power of a negative number is complex");
   const double result = std::pow(x, y);
   if (std::isinf(result) && std::isfinite(x) && std::isfinite(y)) throw Failure("a float result is too large");
   return Value(result);
@@ -85,21 +86,28 @@ Value arithmetic(Operator op, const Value& left, const Value& right) {
       case Operator::multiply:
         if (__builtin_mul_overflow(*a, *b, &result)) overflow();
         return Value(result);
-      case Operator::floor_divide: return Value(floor_divide(*a, *b));
-      default: return Value(floor_modulo(*a, *b));
+      case Operator::floor_divide:
+        return Value(floor_divide(*a, *b));
+      default:
+        return Value(floor_modulo(*a, *b));
     }
   }
   const double x = *left.number();
   const double y = *right.number();
   switch (op) {
-    case Operator::add: return Value(x + y);
-    case Operator::subtract: return Value(x - y);
-    case Operator::multiply: return Value(x * y);
+    case Operator::add:
+      return Value(x + y);
+    case Operator::subtract:
+      return Value(x - y);
+    case Operator::multiply:
+      return Value(x * y);
     case Operator::divide:
       if (y == 0) throw Failure("division by zero");
       return Value(x / y);
-    case Operator::floor_divide: return Value(float_floor_divide(x, y));
-    default: return Value(float_modulo(x, y));
+    case Operator::floor_divide:
+      return Value(float_floor_divide(x, y));
+    default:
+      return Value(float_modulo(x, y));
   }
 }
 
@@ -174,7 +182,8 @@ Value apply_binary(Interpreter& interpreter, Operator op, const Value& left, con
   if (left.is_number() && right.is_number()) return arithmetic(op, left, right);
   Budget& budget = interpreter.budget();
   switch (op) {
-    case Operator::add: return concatenate(left, right, budget);
+    case Operator::add:
+      return concatenate(left, right, budget);
     case Operator::multiply:
       if (is_repeatable(left) && right.integer()) return repeat(left, *right.integer(), budget);
       if (is_repeatable(right) && left.integer()) return repeat(right, *left.integer(), budget);
@@ -182,10 +191,14 @@ Value apply_binary(Interpreter& interpreter, Operator op, const Value& left, con
     case Operator::modulo:
       if (left.is_string()) return Value(format_percent(interpreter, left.string(), right));
       refuse("%", left, right);
-    case Operator::subtract: refuse("-", left, right);
-    case Operator::divide: refuse("/", left, right);
-    case Operator::floor_divide: refuse("//", left, right);
-    default: refuse("**", left, right);
+    case Operator::subtract:
+      refuse("-", left, right);
+    case Operator::divide:
+      refuse("/", left, right);
+    case Operator::floor_divide:
+      refuse("//", left, right);
+    default:
+      refuse("**", left, right);
   }
 }
 
@@ -198,10 +211,14 @@ bool apply_comparison(Operator op, const Value& left, const Value& right, Budget
   const int order = compare(left, right, budget, &unordered);
   if (unordered) return false;
   switch (op) {
-    case Operator::less: return order < 0;
-    case Operator::less_equal: return order <= 0;
-    case Operator::greater: return order > 0;
-    default: return order >= 0;
+    case Operator::less:
+      return order < 0;
+    case Operator::less_equal:
+      return order <= 0;
+    case Operator::greater:
+      return order > 0;
+    default:
+      return order >= 0;
   }
 }
 
@@ -214,7 +231,8 @@ Value slice(const Value& value, const Value& start, const Value& stop, const Val
     return part.integer();
   };
   const bool is_text = value.is_string();
-  if (!is_text && (!value.is_sequence() || (!value.is_list() && !value.is_tuple() && value.sequence()->kind != SequenceKind::range))) {
+  if (!is_text && (!value.is_sequence() ||
+                   (!value.is_list() && !value.is_tuple() && value.sequence()->kind != SequenceKind::range))) {
     throw Failure("a value of type " + type_name(value) + " has no slices");
   }
   std::vector<size_t> offsets;
@@ -229,7 +247,9 @@ Value slice(const Value& value, const Value& start, const Value& stop, const Val
   if (stride == 0) throw Failure("a slice needs a step other than 0");
   const int64_t low = stride > 0 ? 0 : -1;
   const int64_t high = stride > 0 ? length : length - 1;
-  const auto clamp = [&](int64_t at) { return std::clamp(at < 0 ? std::max(at, -length - 1) + length : at, low, high); };
+  const auto clamp = [&](int64_t at) {
+    return std::clamp(at < 0 ? std::max(at, -length - 1) + length : at, low, high);
+  };
   const int64_t from = first ? clamp(*first) : stride > 0 ? low : high;
   const int64_t to = last ? clamp(*last) : stride > 0 ? high : low;
   std::string text;
@@ -249,7 +269,8 @@ Value slice(const Value& value, const Value& start, const Value& stop, const Val
     return Value(std::move(text));
   }
   budget.allocate(items.size(), sizeof(Value));
-  Value result = value.is_tuple() ? make_tuple(std::move(items)) : make_sequence(value.sequence()->kind, std::move(items));
+  Value result =
+      value.is_tuple() ? make_tuple(std::move(items)) : make_sequence(value.sequence()->kind, std::move(items));
   if (result.sequence()->kind == SequenceKind::range) {
     const Sequence& range = *value.sequence();
     result.sequence()->start = range.start + from * range.step;

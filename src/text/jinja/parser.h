@@ -19,11 +19,11 @@ class Parser {
  private:
   class Nesting;
   struct TupleRules {
-    bool simplified = false;       ///< only names and literals
-    bool with_condition = true;    ///< allows `a if b else c`
-    bool parenthesized = false;    ///< allows an empty tuple
-    bool with_members = false;     ///< allows name.attribute as a target
-    std::string_view end = {};     ///< a name that ends the tuple
+    bool simplified = false;     ///< only names and literals
+    bool with_condition = true;  ///< allows `a if b else c`
+    bool parenthesized = false;  ///< allows an empty tuple
+    bool with_members = false;   ///< allows name.attribute as a target
+    std::string_view end = {};   ///< a name that ends the tuple
   };
 
   // parser.cpp: statements

@@ -73,9 +73,10 @@ ExpressionPtr Parser::parse_compare() {
   ExpressionPtr result;
   while (true) {
     static constexpr std::pair<std::string_view, Operator> kSigns[] = {
-        {"==", Operator::equal},     {"!=", Operator::not_equal}, {"<", Operator::less},
-        {"<=", Operator::less_equal}, {">", Operator::greater},   {">=", Operator::greater_equal}};
-    const auto* sign = std::find_if(std::begin(kSigns), std::end(kSigns), [&](const auto& s) { return current().is(s.first); });
+        {"==", Operator::equal},      {"!=", Operator::not_equal}, {"<", Operator::less},
+        {"<=", Operator::less_equal}, {">", Operator::greater},    {">=", Operator::greater_equal}};
+    const auto* sign =
+        std::find_if(std::begin(kSigns), std::end(kSigns), [&](const auto& s) { return current().is(s.first); });
     Operator op = Operator::in;
     if (sign != std::end(kSigns)) {
       op = sign->second;
@@ -193,7 +194,8 @@ ExpressionPtr Parser::parse_primary(bool with_members) {
     case TokenKind::floating:
       result->value = Value(next().number);
       return result;
-    default: break;
+    default:
+      break;
   }
   if (token.is("(")) {
     next();

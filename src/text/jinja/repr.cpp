@@ -60,7 +60,10 @@ std::string quote(std::string_view text) {
     } else if (utf8::is_printable(code)) {
       out += text.substr(at, point.size);
     } else {
-      std::snprintf(escape, sizeof escape, code < 0x100 ? "\\x%02x" : code < 0x10000 ? "\\u%04x" : "\\U%08x",
+      std::snprintf(escape, sizeof escape,
+                    code < 0x100     ? "\\x%02x"
+                    : code < 0x10000 ? "\\u%04x"
+                                     : "\\U%08x",
                     static_cast<unsigned>(code));
       out += escape;
     }
@@ -98,10 +101,18 @@ void append_sequence(std::string& out, const Sequence& sequence, Budget& budget)
       if (sequence.step != 1) out += ", " + std::to_string(sequence.step);
       out += ')';
       return;
-    case SequenceKind::generator: out += "<generator>"; return;
-    case SequenceKind::keys: out += "dict_keys(["; break;
-    case SequenceKind::values: out += "dict_values(["; break;
-    case SequenceKind::items: out += "dict_items(["; break;
+    case SequenceKind::generator:
+      out += "<generator>";
+      return;
+    case SequenceKind::keys:
+      out += "dict_keys([";
+      break;
+    case SequenceKind::values:
+      out += "dict_values([";
+      break;
+    case SequenceKind::items:
+      out += "dict_items([";
+      break;
   }
   append_items(out, sequence.items, budget);
   out += "])";

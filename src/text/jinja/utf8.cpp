@@ -51,7 +51,8 @@ bool is_space(int32_t code) {
 }
 
 bool is_line_break(int32_t code) {
-  return (code >= 10 && code <= 13) || (code >= 0x1C && code <= 0x1E) || code == 0x85 || code == 0x2028 || code == 0x2029;
+  return (code >= 10 && code <= 13) || (code >= 0x1C && code <= 0x1E) || code == 0x85 || code == 0x2028 ||
+         code == 0x2029;
 }
 
 namespace {
@@ -62,14 +63,29 @@ utf8proc_category_t category(int32_t code) { return code < 0 ? UTF8PROC_CATEGORY
 bool append_special_upper(std::string& out, int32_t code, bool first_only) {
   const char* text = nullptr;
   switch (code) {
-    case 0xDF: text = first_only ? "Ss" : "SS"; break;
-    case 0x149: text = "\xCA\xBCN"; break;
-    case 0xFB00: text = first_only ? "Ff" : "FF"; break;
-    case 0xFB01: text = first_only ? "Fi" : "FI"; break;
-    case 0xFB02: text = first_only ? "Fl" : "FL"; break;
-    case 0xFB03: text = first_only ? "Ffi" : "FFI"; break;
-    case 0xFB04: text = first_only ? "Ffl" : "FFL"; break;
-    default: return false;
+    case 0xDF:
+      text = first_only ? "Ss" : "SS";
+      break;
+    case 0x149:
+      text = "\xCA\xBCN";
+      break;
+    case 0xFB00:
+      text = first_only ? "Ff" : "FF";
+      break;
+    case 0xFB01:
+      text = first_only ? "Fi" : "FI";
+      break;
+    case 0xFB02:
+      text = first_only ? "Fl" : "FL";
+      break;
+    case 0xFB03:
+      text = first_only ? "Ffi" : "FFI";
+      break;
+    case 0xFB04:
+      text = first_only ? "Ffl" : "FFL";
+      break;
+    default:
+      return false;
   }
   out += text;
   return true;
@@ -131,8 +147,10 @@ bool is_printable(int32_t code) {
     case UTF8PROC_CATEGORY_CN:
     case UTF8PROC_CATEGORY_ZS:
     case UTF8PROC_CATEGORY_ZL:
-    case UTF8PROC_CATEGORY_ZP: return false;
-    default: return true;
+    case UTF8PROC_CATEGORY_ZP:
+      return false;
+    default:
+      return true;
   }
 }
 

@@ -1,5 +1,5 @@
-// Python's view of a string over UTF-8 bytes: code points, white space, case. A byte that is not part of a whole character
-// counts as one code point of its own, so that any input survives a round trip.
+// Python's view of a string over UTF-8 bytes: code points, white space, case. A byte that is not part of a whole
+// character counts as one code point of its own, so that any input survives a round trip.
 #pragma once
 
 #include <cstddef>

@@ -146,10 +146,12 @@ Value make_sequence(SequenceKind kind, std::vector<Value> items) {
 Value make_range(int64_t start, int64_t stop, int64_t step) {
   if (step == 0) throw Failure("range() needs a step other than 0");
   const bool up = step > 0;
-  const uint64_t span = up == (start < stop) ? static_cast<uint64_t>(up ? stop : start) - static_cast<uint64_t>(up ? start : stop) : 0;
+  const uint64_t span =
+      up == (start < stop) ? static_cast<uint64_t>(up ? stop : start) - static_cast<uint64_t>(up ? start : stop) : 0;
   const uint64_t stride = up ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
   const uint64_t count = span / stride + (span % stride != 0 ? 1 : 0);
-  if (count > static_cast<uint64_t>(kMaxRange)) throw Failure("range() is too long (limit " + std::to_string(kMaxRange) + " elements)");
+  if (count > static_cast<uint64_t>(kMaxRange))
+    throw Failure("range() is too long (limit " + std::to_string(kMaxRange) + " elements)");
   auto sequence = std::make_shared<Sequence>();
   sequence->kind = SequenceKind::range;
   sequence->start = start;
@@ -171,14 +173,21 @@ std::string type_name(const Value& value) {
   if (value.is_dict()) return "dict";
   if (value.is_object()) return "object";
   switch (value.sequence()->kind) {
-    case SequenceKind::list: return "list";
+    case SequenceKind::list:
+      return "list";
     case SequenceKind::tuple:
-    case SequenceKind::group: return "tuple";
-    case SequenceKind::generator: return "generator";
-    case SequenceKind::range: return "range";
-    case SequenceKind::keys: return "dict_keys";
-    case SequenceKind::values: return "dict_values";
-    case SequenceKind::items: return "dict_items";
+    case SequenceKind::group:
+      return "tuple";
+    case SequenceKind::generator:
+      return "generator";
+    case SequenceKind::range:
+      return "range";
+    case SequenceKind::keys:
+      return "dict_keys";
+    case SequenceKind::values:
+      return "dict_values";
+    case SequenceKind::items:
+      return "dict_items";
   }
   return "object";
 }
@@ -265,7 +274,8 @@ bool equals(const Value& a, const Value& b, Budget& budget) {
     const Sequence& x = *a.sequence();
     const Sequence& y = *b.sequence();
     if (&x == &y) return true;
-    if (type_name(a) != type_name(b) || x.kind == SequenceKind::generator || x.items.size() != y.items.size()) return false;
+    if (type_name(a) != type_name(b) || x.kind == SequenceKind::generator || x.items.size() != y.items.size())
+      return false;
     if (x.kind == SequenceKind::values) return false;
     for (size_t i = 0; i < x.items.size(); ++i) {
       if (!equals(x.items[i], y.items[i], budget)) return false;

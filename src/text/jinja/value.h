@@ -81,7 +81,16 @@ class Value {
   Data data_;
 };
 
-enum class SequenceKind { list, tuple, group, generator, range, keys, values, items };  ///< group: a tuple that groupby made
+enum class SequenceKind {
+  list,
+  tuple,
+  group,
+  generator,
+  range,
+  keys,
+  values,
+  items
+};  ///< group: a tuple that groupby made
 
 /// A list and everything that can be walked like one. Lists never change after they are made.
 struct Sequence {

@@ -1,7 +1,8 @@
 // Attention of a tile of queries that share a key/value head, over pages of 64 positions.
 //
-// Each page gives an independent partial (maximum, sum, weighted values), merged in page order, so a query's result does not depend on
-// the rows it is computed with. Hidden positions weigh exactly 0; pages without a visible position are skipped.
+// Each page gives an independent partial (maximum, sum, weighted values), merged in page order, so a query's result
+// does not depend on the rows it is computed with. Hidden positions weigh exactly 0; pages without a visible position
+// are skipped.
 #pragma once
 
 #include "compute/cpu/kernels/rows.inl.h"
@@ -15,7 +16,8 @@ using terrace::compute::kQueryTile;
 
 /// multiply() for a run-time number of rows and any width that is a multiple of 16.
 template <class Element>
-void multiply_rows(const float* const* a, size_t rows, size_t depth, const Element* b, size_t b_stride, size_t width, float* const* out) {
+void multiply_rows(const float* const* a, size_t rows, size_t depth, const Element* b, size_t b_stride, size_t width,
+                   float* const* out) {
   constexpr size_t wide = Simd::registers == 32 ? 4 : 2;  // registers of columns at a time
   float* here[kQueryTile];
   for (size_t j = 0; j < width;) {
@@ -28,12 +30,24 @@ void multiply_rows(const float* const* a, size_t rows, size_t depth, const Eleme
       multiply<Rows, wide>(a, depth, b + j, b_stride, here);
     };
     switch (rows) {
-      case 1: call.template operator()<1>(); break;
-      case 2: call.template operator()<2>(); break;
-      case 3: call.template operator()<3>(); break;
-      case 4: call.template operator()<4>(); break;
-      case 5: call.template operator()<5>(); break;
-      default: call.template operator()<6>(); break;
+      case 1:
+        call.template operator()<1>();
+        break;
+      case 2:
+        call.template operator()<2>();
+        break;
+      case 3:
+        call.template operator()<3>();
+        break;
+      case 4:
+        call.template operator()<4>();
+        break;
+      case 5:
+        call.template operator()<5>();
+        break;
+      default:
+        call.template operator()<6>();
+        break;
     }
     j += narrow ? 16 : wide * Simd::lanes;
   }
@@ -116,17 +130,21 @@ void attention(const AttentionTask& task) {
     for (size_t i = 0; i < count; ++i) {
       for (size_t j = width; j < kAttentionBlock; ++j) scores[i][j] = 0.0F;
     }
-    multiply_rows(queries, count, task.key_size, reinterpret_cast<const Element*>(task.pages[block] + task.key_offset), kAttentionBlock, width, score_rows);
+    multiply_rows(queries, count, task.key_size, reinterpret_cast<const Element*>(task.pages[block] + task.key_offset),
+                  kAttentionBlock, width, score_rows);
     Partial partials[kQueryTile];
     for (size_t i = 0; i < count; ++i) {
-      partials[i] = softmax_partial(scores[i], task.scale, task.first[active[i]] - 64 * block, task.last[active[i]] - 64 * block);
+      partials[i] =
+          softmax_partial(scores[i], task.scale, task.first[active[i]] - 64 * block, task.last[active[i]] - 64 * block);
     }
-    multiply_rows(weights, count, static_cast<size_t>(depth), reinterpret_cast<const Element*>(task.pages[block] + task.value_offset), task.value_stride,
+    multiply_rows(weights, count, static_cast<size_t>(depth),
+                  reinterpret_cast<const Element*>(task.pages[block] + task.value_offset), task.value_stride,
                   task.value_stride, value_rows);
     for (size_t i = 0; i < count; ++i) {
       const size_t q = active[i];
       const float maximum = maxima[q] > partials[i].maximum ? maxima[q] : partials[i].maximum;
-      const float old_factor = exponential1(maxima[q] - maximum), new_factor = exponential1(partials[i].maximum - maximum);
+      const float old_factor = exponential1(maxima[q] - maximum),
+                  new_factor = exponential1(partials[i].maximum - maximum);
       sums[q] = __builtin_fmaf(sums[q], old_factor, partials[i].sum * new_factor);
       blend(totals[q], values[i], task.value_stride, old_factor, new_factor);
       maxima[q] = maximum;

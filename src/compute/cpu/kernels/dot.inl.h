@@ -3,8 +3,8 @@
 // The order of float operations per (output, row) pair is the contract: for each block of 32 inputs in order,
 //   acc = fma(weight scale * activation scale, float(exact integer dot product), acc)
 //   acc = fma(minimum, activation scale * sum of codes, acc)        (formats with minima)
-// Formats with a scale per 16 inputs put fma(float(dot of the second half), its scale, float(dot of the first) * its scale), which is
-// exact below 2^24, in the place of the integer.
+// Formats with a scale per 16 inputs put fma(float(dot of the second half), its scale, float(dot of the first) * its
+// scale), which is exact below 2^24, in the place of the integer.
 #pragma once
 
 #include "compute/cpu/kernels/blocks/k_quants.inl.h"
@@ -12,7 +12,9 @@
 namespace {
 
 constexpr size_t kLaneGroups = 16 / Simd::lanes;
-constexpr size_t kColumns = Simd::registers == 32 ? 8 : Simd::registers == 16 ? 4 : 1;  // rows of activations held in registers at a time
+constexpr size_t kColumns = Simd::registers == 32   ? 8
+                            : Simd::registers == 16 ? 4
+                                                    : 1;  // rows of activations held in registers at a time
 
 template <Codes Kind>
 Simd::I start_of(const ActivationBlock& x) {
@@ -23,7 +25,8 @@ Simd::I start_of(const ActivationBlock& x) {
 }
 
 template <class Reader>
-[[gnu::always_inline]] inline Simd::F accumulate(const Reader& reader, size_t sub, const Simd::I (&codes)[8], const ActivationBlock& x, Simd::F acc) {
+[[gnu::always_inline]] inline Simd::F accumulate(const Reader& reader, size_t sub, const Simd::I (&codes)[8],
+                                                 const ActivationBlock& x, Simd::F acc) {
   const Simd::F scale = Simd::mul(reader.scale(sub), Simd::set1(x.scale));
   if constexpr (Reader::kHalves) {
     const Simd::I first = Simd::dot<Reader::kBits, 4>(codes, x.codes, Simd::iset1(x.minus_32_sums[0]));
@@ -57,7 +60,8 @@ void dot_columns(const std::byte* panel, size_t blocks, const ActivationBlock* x
           const size_t sub = outer * Reader::kUnrolled + inner;
           reader.codes(outer, inner, codes);
 #pragma GCC unroll 8
-          for (size_t c = 0; c < Columns; ++c) acc[c] = accumulate(reader, sub, codes, x[c * x_stride + b + sub], acc[c]);
+          for (size_t c = 0; c < Columns; ++c)
+            acc[c] = accumulate(reader, sub, codes, x[c * x_stride + b + sub], acc[c]);
         }
       }
     }
@@ -66,7 +70,8 @@ void dot_columns(const std::byte* panel, size_t blocks, const ActivationBlock* x
 }
 
 template <class Reader>
-void dot_codes(const std::byte* panel, size_t blocks, const ActivationBlock* x, size_t x_stride, size_t columns, float* out) {
+void dot_codes(const std::byte* panel, size_t blocks, const ActivationBlock* x, size_t x_stride, size_t columns,
+               float* out) {
   while (columns >= kColumns) {
     dot_columns<Reader, kColumns>(panel, blocks, x, x_stride, out);
     x += kColumns * x_stride;
@@ -94,7 +99,8 @@ Simd::F weight_of(const Reader& reader, size_t sub, size_t quad, Simd::I codes) 
   constexpr float zeros[] = {0.0F, 8.0F, 16.0F, 32.0F, 128.0F};
   const Simd::I code = Simd::mask_words(Simd::right<8 * T>(codes), 255);
   const Simd::F value = Simd::sub(Simd::to_float(code), Simd::set1(zeros[static_cast<int>(Reader::kCodes)]));
-  if constexpr (Reader::kHalves) return Simd::mul(Simd::mul(reader.scale(sub), reader.half_scale(sub, quad / 4)), value);
+  if constexpr (Reader::kHalves)
+    return Simd::mul(Simd::mul(reader.scale(sub), reader.half_scale(sub, quad / 4)), value);
   if constexpr (Reader::kMinimum) return Simd::add(Simd::mul(reader.scale(sub), value), reader.minimum(sub));
   return Simd::mul(reader.scale(sub), value);
 }
@@ -150,15 +156,20 @@ void decode_lane(const std::byte* panel, size_t inputs, size_t lane, float* out)
 // ---- float types: [input][16 rows] ----
 
 inline Simd::F load_weights(const float* p) { return Simd::load(p); }
-struct Half { uint16_t bits; };
-struct Bf16 { uint16_t bits; };
+struct Half {
+  uint16_t bits;
+};
+struct Bf16 {
+  uint16_t bits;
+};
 inline Simd::F load_weights(const Half* p) { return Simd::load_half(&p->bits); }
 inline Simd::F load_weights(const Bf16* p) { return Simd::load_bf16(&p->bits); }
 
-/// out[r][j] = sum over k < depth, in order, of a[r][k] * b[k * b_stride + j] for `Vectors` registers of j. The heart of the float
-/// products: panels of float types, attention scores (b: keys) and attention values (b: values).
+/// out[r][j] = sum over k < depth, in order, of a[r][k] * b[k * b_stride + j] for `Vectors` registers of j. The heart
+/// of the float products: panels of float types, attention scores (b: keys) and attention values (b: values).
 template <size_t Rows, size_t Vectors, class Element>
-[[gnu::always_inline]] inline void multiply(const float* const* a, size_t depth, const Element* b, size_t b_stride, float* const* out) {
+[[gnu::always_inline]] inline void multiply(const float* const* a, size_t depth, const Element* b, size_t b_stride,
+                                            float* const* out) {
   Simd::F acc[Rows][Vectors];
 #pragma GCC unroll 8
   for (size_t r = 0; r < Rows; ++r) {
@@ -184,7 +195,8 @@ template <size_t Rows, size_t Vectors, class Element>
 }
 
 template <class Element>
-void dot_floats_plain(const std::byte* panel, size_t inputs, const float* x, size_t x_stride, size_t columns, float* out) {
+void dot_floats_plain(const std::byte* panel, size_t inputs, const float* x, size_t x_stride, size_t columns,
+                      float* out) {
   const auto* weights = reinterpret_cast<const Element*>(panel);
   for (size_t done = 0; done < columns;) {
     const float* rows[6];
@@ -195,12 +207,24 @@ void dot_floats_plain(const std::byte* panel, size_t inputs, const float* x, siz
       outs[c] = out + 16 * (done + c);
     }
     switch (count) {
-      case 1: multiply<1, kLaneGroups>(rows, inputs, weights, 16, outs); break;
-      case 2: multiply<2, kLaneGroups>(rows, inputs, weights, 16, outs); break;
-      case 3: multiply<3, kLaneGroups>(rows, inputs, weights, 16, outs); break;
-      case 4: multiply<4, kLaneGroups>(rows, inputs, weights, 16, outs); break;
-      case 5: multiply<5, kLaneGroups>(rows, inputs, weights, 16, outs); break;
-      default: multiply<6, kLaneGroups>(rows, inputs, weights, 16, outs); break;
+      case 1:
+        multiply<1, kLaneGroups>(rows, inputs, weights, 16, outs);
+        break;
+      case 2:
+        multiply<2, kLaneGroups>(rows, inputs, weights, 16, outs);
+        break;
+      case 3:
+        multiply<3, kLaneGroups>(rows, inputs, weights, 16, outs);
+        break;
+      case 4:
+        multiply<4, kLaneGroups>(rows, inputs, weights, 16, outs);
+        break;
+      case 5:
+        multiply<5, kLaneGroups>(rows, inputs, weights, 16, outs);
+        break;
+      default:
+        multiply<6, kLaneGroups>(rows, inputs, weights, 16, outs);
+        break;
     }
     done += count;
   }

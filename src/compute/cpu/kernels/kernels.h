@@ -1,9 +1,9 @@
-// The table of kernels that one instruction set provides. Kernels are plain functions over pointers: they know nothing of models,
-// threads or memory. All tables give the same bits (docs/kernels.md): every float operation is one IEEE operation, rounded to nearest
-// even, in an order that depends on the operands' shapes alone.
+// The table of kernels that one instruction set provides. Kernels are plain functions over pointers: they know nothing
+// of models, threads or memory. All tables give the same bits (docs/kernels.md): every float operation is one IEEE
+// operation, rounded to nearest even, in an order that depends on the operands' shapes alone.
 //
-// Kernel units include no library templates and define everything in unnamed namespaces, so that the linker can never replace a
-// function of the portable part by a copy compiled for a wider instruction set.
+// Kernel units include no library templates and define everything in unnamed namespaces, so that the linker can never
+// replace a function of the portable part by a copy compiled for a wider instruction set.
 #pragma once
 
 #include <cstddef>
@@ -11,52 +11,56 @@
 
 namespace terrace::compute {
 
-/// 32 activations of a row as 8-bit codes: value = scale * code, scale = (largest magnitude) / 127, code rounded to nearest even.
-/// The sums save each kernel from computing them: a format whose codes have the zero point z starts its integer sum at -z * sum.
+/// 32 activations of a row as 8-bit codes: value = scale * code, scale = (largest magnitude) / 127, code rounded to
+/// nearest even. The sums save each kernel from computing them: a format whose codes have the zero point z starts its
+/// integer sum at -z * sum.
 struct alignas(64) ActivationBlock {
   float scale;
-  float scaled_sum;         ///< scale * (sum of the codes), for formats with minima
-  int32_t minus_8_sums;     ///< -8 * sum
-  int32_t minus_16_sums;    ///< -16 * sum
-  int32_t minus_128_sums;   ///< -128 * sum
-  int32_t minus_32_sums[2]; ///< -32 * (sum of each half)
+  float scaled_sum;          ///< scale * (sum of the codes), for formats with minima
+  int32_t minus_8_sums;      ///< -8 * sum
+  int32_t minus_16_sums;     ///< -16 * sum
+  int32_t minus_128_sums;    ///< -128 * sum
+  int32_t minus_32_sums[2];  ///< -32 * (sum of each half)
   int32_t padding;
   int8_t codes[32];
 };
 static_assert(sizeof(ActivationBlock) == 64);
 
-constexpr size_t kBlock = 32;            ///< inputs per activation block
-constexpr size_t kPanel = 16;            ///< outputs per panel
-constexpr size_t kAttentionBlock = 64;   ///< positions per attention block and per KV page
+constexpr size_t kBlock = 32;           ///< inputs per activation block
+constexpr size_t kPanel = 16;           ///< outputs per panel
+constexpr size_t kAttentionBlock = 64;  ///< positions per attention block and per KV page
 constexpr size_t kMaximumHeadSize = 512;
 
-/// The products of one panel with `columns` rows of activation codes: out[c * kPanel + i], c < columns. `blocks` per row; row c begins
-/// at x + c * x_stride.
-using DotCodes = void (*)(const std::byte* panel, size_t blocks, const ActivationBlock* x, size_t x_stride, size_t columns, float* out);
+/// The products of one panel with `columns` rows of activation codes: out[c * kPanel + i], c < columns. `blocks` per
+/// row; row c begins at x + c * x_stride.
+using DotCodes = void (*)(const std::byte* panel, size_t blocks, const ActivationBlock* x, size_t x_stride,
+                          size_t columns, float* out);
 /// The same with float activations, one fma per input in input order.
-using DotFloats = void (*)(const std::byte* panel, size_t inputs, const float* x, size_t x_stride, size_t columns, float* out);
+using DotFloats = void (*)(const std::byte* panel, size_t inputs, const float* x, size_t x_stride, size_t columns,
+                           float* out);
 /// The `inputs` weights of row `lane` of a panel.
 using DecodeLane = void (*)(const std::byte* panel, size_t inputs, size_t lane, float* out);
 
 struct BlockKernels {
-  uint32_t type;         ///< ggml type code
-  DotCodes dot_codes;    ///< null for float types, which always take float activations
+  uint32_t type;       ///< ggml type code
+  DotCodes dot_codes;  ///< null for float types, which always take float activations
   DotFloats dot_floats;
   DecodeLane decode_lane;
 };
 
 enum class Activation { silu, gelu_tanh };
 
-/// Queries that share a key/value head. A page holds per head its keys [size][64 positions] and values [64 positions][padded size].
+/// Queries that share a key/value head. A page holds per head its keys [size][64 positions] and values [64
+/// positions][padded size].
 struct AttentionTask {
-  const float* const* queries;   ///< `count` rows of `key_size`
-  float* const* outputs;         ///< `count` rows of `value_size`
-  const int32_t* last;           ///< per query the last visible position
-  const int32_t* first;          ///< per query the first visible position
-  size_t count;                  ///< at most kQueryTile
-  const std::byte* const* pages; ///< indexed by position / 64; this head's keys and values lie at the offsets below
-  size_t key_offset;             ///< bytes
-  size_t value_offset;           ///< bytes
+  const float* const* queries;    ///< `count` rows of `key_size`
+  float* const* outputs;          ///< `count` rows of `value_size`
+  const int32_t* last;            ///< per query the last visible position
+  const int32_t* first;           ///< per query the first visible position
+  size_t count;                   ///< at most kQueryTile
+  const std::byte* const* pages;  ///< indexed by position / 64; this head's keys and values lie at the offsets below
+  size_t key_offset;              ///< bytes
+  size_t value_offset;            ///< bytes
   size_t key_size;
   size_t value_size;
   size_t value_stride;  ///< value_size rounded up to 16
@@ -77,8 +81,8 @@ struct Kernels {
   void (*attention_f16)(const AttentionTask& task);
   void (*attention_f32)(const AttentionTask& task);
   void (*to_half)(const float* x, size_t size, uint16_t* out);  ///< saturating
-  /// Sums of bytes at full reading speed, and back-to-back integer dot products: the limits that `terrace bench` compares with.
-  /// `streams` (1 or 4) are read side by side, `prefetch` bytes ahead of use (0: left to the hardware).
+  /// Sums of bytes at full reading speed, and back-to-back integer dot products: the limits that `terrace bench`
+  /// compares with. `streams` (1 or 4) are read side by side, `prefetch` bytes ahead of use (0: left to the hardware).
   uint64_t (*read)(const std::byte* data, size_t bytes, size_t streams, size_t prefetch);
   uint64_t (*integer_dots)(size_t rounds);  ///< returns operations done (2 per product)
 

@@ -69,7 +69,8 @@ void quantize(const float* x, size_t blocks, ActivationBlock* out) {
   for (size_t b = 0; b < blocks; ++b, x += 32, ++out) {
     Simd::F values[2 * kLaneGroups], largest[kLaneGroups];
     for (size_t i = 0; i < 2 * kLaneGroups; ++i) values[i] = Simd::load(x + i * Simd::lanes);
-    for (size_t i = 0; i < kLaneGroups; ++i) largest[i] = Simd::max(Simd::abs(values[i]), Simd::abs(values[i + kLaneGroups]));
+    for (size_t i = 0; i < kLaneGroups; ++i)
+      largest[i] = Simd::max(Simd::abs(values[i]), Simd::abs(values[i + kLaneGroups]));
     const float maximum = Simd::max16(largest);
     // Smaller magnitudes count as zero, since 127 / maximum would overflow.
     const Simd::F inverse = Simd::set1(maximum > 1e-36F ? 127.0F / maximum : 0.0F);
@@ -107,7 +108,8 @@ void rms_norm(const float* x, const float* gain, size_t size, float epsilon, flo
     Simd::F v[kLaneGroups], w[kLaneGroups];
     load16(x + i, valid, v);
     if (gain) load16(gain + i, valid, w);
-    for (size_t g = 0; g < kLaneGroups; ++g) v[g] = gain ? Simd::mul(Simd::mul(v[g], factor), w[g]) : Simd::mul(v[g], factor);
+    for (size_t g = 0; g < kLaneGroups; ++g)
+      v[g] = gain ? Simd::mul(Simd::mul(v[g], factor), w[g]) : Simd::mul(v[g], factor);
     store16(out + i, valid, v);
   });
 }
@@ -117,20 +119,22 @@ void gate(Activation activation, const float* gates, const float* up, size_t siz
     Simd::F a[kLaneGroups], b[kLaneGroups];
     load16(gates + i, valid, a);
     load16(up + i, valid, b);
-    for (size_t g = 0; g < kLaneGroups; ++g) a[g] = Simd::mul(activation == Activation::silu ? silu(a[g]) : gelu_tanh(a[g]), b[g]);
+    for (size_t g = 0; g < kLaneGroups; ++g)
+      a[g] = Simd::mul(activation == Activation::silu ? silu(a[g]) : gelu_tanh(a[g]), b[g]);
     store16(out + i, valid, a);
   });
 }
 
-/// Values beyond the halves' range become the largest half, not infinity: attention gives hidden positions the weight 0, and 0 times
-/// infinity would reach the queries that share their tile. NaN stays NaN.
+/// Values beyond the halves' range become the largest half, not infinity: attention gives hidden positions the weight
+/// 0, and 0 times infinity would reach the queries that share their tile. NaN stays NaN.
 void to_half(const float* x, size_t size, uint16_t* out) {
   const Simd::F top = Simd::set1(65504.0F), bottom = Simd::set1(-65504.0F);
   for_each_16(size, [&](size_t i, size_t valid) {
     Simd::F v[kLaneGroups];
     load16(x + i, valid, v);
     uint16_t halves16[16];
-    for (size_t g = 0; g < kLaneGroups; ++g) Simd::store_half(halves16 + g * Simd::lanes, Simd::max(bottom, Simd::min(top, v[g])));
+    for (size_t g = 0; g < kLaneGroups; ++g)
+      Simd::store_half(halves16 + g * Simd::lanes, Simd::max(bottom, Simd::min(top, v[g])));
     for (size_t j = 0; j < valid; ++j) out[i + j] = halves16[j];
   });
 }

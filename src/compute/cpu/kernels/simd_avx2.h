@@ -1,4 +1,5 @@
-// 8 lanes in 256-bit registers: AVX2 with FMA and F16C, and AVX-VNNI's integer dot product where the unit is compiled for it.
+// 8 lanes in 256-bit registers: AVX2 with FMA and F16C, and AVX-VNNI's integer dot product where the unit is compiled
+// for it.
 #pragma once
 
 #include <immintrin.h>
@@ -17,9 +18,12 @@ struct Simd {
 
   static F set1(float x) { return _mm256_set1_ps(x); }
   static F load(const float* p) { return _mm256_loadu_ps(p); }
-  static F load_half(const uint16_t* p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+  static F load_half(const uint16_t* p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
   static F load_bf16(const uint16_t* p) {
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
+    return _mm256_castsi256_ps(
+        _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
   }
   static void store(float* p, F x) { _mm256_storeu_ps(p, x); }
   static void store_half(uint16_t* p, F x) {
@@ -71,9 +75,18 @@ struct Simd {
   }
   static I mask_words(I a, int32_t mask) { return _mm256_and_si256(a, _mm256_set1_epi32(mask)); }
   static I ior(I a, I b) { return _mm256_or_si256(a, b); }
-  template <int Bits> static I right(I a) { return _mm256_srli_epi32(a, Bits); }
-  template <int Bits> static I left(I a) { return _mm256_slli_epi32(a, Bits); }
-  template <int Byte> static I signed_byte(I a) { return _mm256_srai_epi32(_mm256_slli_epi32(a, 24 - 8 * Byte), 24); }
+  template <int Bits>
+  static I right(I a) {
+    return _mm256_srli_epi32(a, Bits);
+  }
+  template <int Bits>
+  static I left(I a) {
+    return _mm256_slli_epi32(a, Bits);
+  }
+  template <int Byte>
+  static I signed_byte(I a) {
+    return _mm256_srai_epi32(_mm256_slli_epi32(a, 24 - 8 * Byte), 24);
+  }
   static F half_words(I a) {
     const I low = _mm256_and_si256(a, _mm256_set1_epi32(0xffff));
     return _mm256_cvtph_ps(_mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1)));
@@ -81,7 +94,8 @@ struct Simd {
   static I add_fifth_bits(I codes, const std::byte* bits) {
     int32_t word;
     std::memcpy(&word, bits, sizeof word);
-    const I spread = _mm256_shuffle_epi8(_mm256_set1_epi32(word), _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303));
+    const I spread = _mm256_shuffle_epi8(
+        _mm256_set1_epi32(word), _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303));
     const I bit = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201));
     const I set = _mm256_cmpeq_epi8(_mm256_and_si256(spread, bit), bit);
     return _mm256_or_si256(codes, _mm256_and_si256(set, _mm256_set1_epi8(16)));
@@ -110,7 +124,8 @@ struct Simd {
     const I ones = _mm256_set1_epi16(1);
     for (int q = 0; q < Quads; q += group<Bits>) {
       I pairs = _mm256_maddubs_epi16(codes[q], quad(x + 4 * q));
-      for (int i = q + 1; i < q + group<Bits> && i < Quads; ++i) pairs = _mm256_add_epi16(pairs, _mm256_maddubs_epi16(codes[i], quad(x + 4 * i)));
+      for (int i = q + 1; i < q + group<Bits> && i < Quads; ++i)
+        pairs = _mm256_add_epi16(pairs, _mm256_maddubs_epi16(codes[i], quad(x + 4 * i)));
       start = _mm256_add_epi32(start, _mm256_madd_epi16(pairs, ones));
     }
     return start;

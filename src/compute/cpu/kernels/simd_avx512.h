@@ -1,4 +1,5 @@
-// 16 lanes in 512-bit registers: AVX-512 F, BW, DQ, VL, and VNNI's integer dot product where the unit is compiled for it.
+// 16 lanes in 512-bit registers: AVX-512 F, BW, DQ, VL, and VNNI's integer dot product where the unit is compiled for
+// it.
 #pragma once
 
 #include <immintrin.h>
@@ -17,9 +18,12 @@ struct Simd {
 
   static F set1(float x) { return _mm512_set1_ps(x); }
   static F load(const float* p) { return _mm512_loadu_ps(p); }
-  static F load_half(const uint16_t* p) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
+  static F load_half(const uint16_t* p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
   static F load_bf16(const uint16_t* p) {
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
+    return _mm512_castsi512_ps(
+        _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
   }
   static void store(float* p, F x) { _mm512_storeu_ps(p, x); }
   static void store_half(uint16_t* p, F x) {
@@ -56,9 +60,18 @@ struct Simd {
   static void store_int8(int8_t* p, I a) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(a)); }
   static I mask_words(I a, int32_t mask) { return _mm512_and_si512(a, _mm512_set1_epi32(mask)); }
   static I ior(I a, I b) { return _mm512_or_si512(a, b); }
-  template <int Bits> static I right(I a) { return _mm512_srli_epi32(a, Bits); }
-  template <int Bits> static I left(I a) { return _mm512_slli_epi32(a, Bits); }
-  template <int Byte> static I signed_byte(I a) { return _mm512_srai_epi32(_mm512_slli_epi32(a, 24 - 8 * Byte), 24); }
+  template <int Bits>
+  static I right(I a) {
+    return _mm512_srli_epi32(a, Bits);
+  }
+  template <int Bits>
+  static I left(I a) {
+    return _mm512_slli_epi32(a, Bits);
+  }
+  template <int Byte>
+  static I signed_byte(I a) {
+    return _mm512_srai_epi32(_mm512_slli_epi32(a, 24 - 8 * Byte), 24);
+  }
   static F half_words(I a) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(a)); }
   static I add_fifth_bits(I codes, const std::byte* bits) {
     uint64_t word;
@@ -89,7 +102,8 @@ struct Simd {
     const I ones = _mm512_set1_epi16(1);
     for (int q = 0; q < Quads; q += group<Bits>) {
       I pairs = _mm512_maddubs_epi16(codes[q], quad(x + 4 * q));
-      for (int i = q + 1; i < q + group<Bits> && i < Quads; ++i) pairs = _mm512_add_epi16(pairs, _mm512_maddubs_epi16(codes[i], quad(x + 4 * i)));
+      for (int i = q + 1; i < q + group<Bits> && i < Quads; ++i)
+        pairs = _mm512_add_epi16(pairs, _mm512_maddubs_epi16(codes[i], quad(x + 4 * i)));
       start = _mm512_add_epi32(start, _mm512_madd_epi16(pairs, ones));
     }
     return start;
@@ -100,7 +114,8 @@ struct Simd {
     for (int q = 0; q < 8; ++q) {
       const I code = _mm512_xor_si512(codes[q], bias), value = quad(x + 4 * q);
       const I signed_value = _mm512_mask_sub_epi8(value, _mm512_movepi8_mask(code), _mm512_setzero_si512(), value);
-      start = _mm512_add_epi32(start, _mm512_madd_epi16(_mm512_maddubs_epi16(_mm512_abs_epi8(code), signed_value), ones));
+      start =
+          _mm512_add_epi32(start, _mm512_madd_epi16(_mm512_maddubs_epi16(_mm512_abs_epi8(code), signed_value), ones));
     }
     return start;
   }

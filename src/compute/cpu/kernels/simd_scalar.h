@@ -13,8 +13,12 @@ namespace {
 struct Simd {
   static constexpr size_t lanes = 16;
   static constexpr size_t registers = 0;  // arrays: nothing is gained by working on several rows at a time
-  struct F { float v[16]; };
-  struct I { int32_t v[16]; };
+  struct F {
+    float v[16];
+  };
+  struct I {
+    int32_t v[16];
+  };
 
   template <class Function>
   static F map(Function function) {
@@ -29,23 +33,53 @@ struct Simd {
     return r;
   }
 
-  static F set1(float x) { return map([&](int) { return x; }); }
-  static F load(const float* p) { return map([&](int i) { return p[i]; }); }
-  static F load_half(const uint16_t* p) { return map([&](int i) { return terrace::half_to_float(p[i]); }); }
-  static F load_bf16(const uint16_t* p) { return map([&](int i) { return terrace::bf16_to_float(p[i]); }); }
+  static F set1(float x) {
+    return map([&](int) { return x; });
+  }
+  static F load(const float* p) {
+    return map([&](int i) { return p[i]; });
+  }
+  static F load_half(const uint16_t* p) {
+    return map([&](int i) { return terrace::half_to_float(p[i]); });
+  }
+  static F load_bf16(const uint16_t* p) {
+    return map([&](int i) { return terrace::bf16_to_float(p[i]); });
+  }
   static void store(float* p, F x) { std::memcpy(p, x.v, sizeof x.v); }
-  static void store_half(uint16_t* p, F x) { for (int i = 0; i < 16; ++i) p[i] = terrace::float_to_half(x.v[i]); }
-  static F add(F a, F b) { return map([&](int i) { return a.v[i] + b.v[i]; }); }
-  static F sub(F a, F b) { return map([&](int i) { return a.v[i] - b.v[i]; }); }
-  static F mul(F a, F b) { return map([&](int i) { return a.v[i] * b.v[i]; }); }
-  static F div(F a, F b) { return map([&](int i) { return a.v[i] / b.v[i]; }); }
-  static F fma(F a, F b, F c) { return map([&](int i) { return std::fma(a.v[i], b.v[i], c.v[i]); }); }
-  static F max(F a, F b) { return map([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; }); }
-  static F min(F a, F b) { return map([&](int i) { return a.v[i] < b.v[i] ? a.v[i] : b.v[i]; }); }
-  static F abs(F a) { return map([&](int i) { return std::fabs(a.v[i]); }); }
-  static F round(F a) { return map([&](int i) { return std::nearbyint(a.v[i]); }); }
+  static void store_half(uint16_t* p, F x) {
+    for (int i = 0; i < 16; ++i) p[i] = terrace::float_to_half(x.v[i]);
+  }
+  static F add(F a, F b) {
+    return map([&](int i) { return a.v[i] + b.v[i]; });
+  }
+  static F sub(F a, F b) {
+    return map([&](int i) { return a.v[i] - b.v[i]; });
+  }
+  static F mul(F a, F b) {
+    return map([&](int i) { return a.v[i] * b.v[i]; });
+  }
+  static F div(F a, F b) {
+    return map([&](int i) { return a.v[i] / b.v[i]; });
+  }
+  static F fma(F a, F b, F c) {
+    return map([&](int i) { return std::fma(a.v[i], b.v[i], c.v[i]); });
+  }
+  static F max(F a, F b) {
+    return map([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; });
+  }
+  static F min(F a, F b) {
+    return map([&](int i) { return a.v[i] < b.v[i] ? a.v[i] : b.v[i]; });
+  }
+  static F abs(F a) {
+    return map([&](int i) { return std::fabs(a.v[i]); });
+  }
+  static F round(F a) {
+    return map([&](int i) { return std::nearbyint(a.v[i]); });
+  }
   /// a < b ? x : y, per lane
-  static F select_less(F a, F b, F x, F y) { return map([&](int i) { return a.v[i] < b.v[i] ? x.v[i] : y.v[i]; }); }
+  static F select_less(F a, F b, F x, F y) {
+    return map([&](int i) { return a.v[i] < b.v[i] ? x.v[i] : y.v[i]; });
+  }
   /// 2^n * x for integral n
   static F scale_by_power(F x, F n) {
     return map([&](int i) {
@@ -64,25 +98,58 @@ struct Simd {
     }
     return a.v[0];
   }
-  static float sum16(const F* a) { return fold(a[0], [](float x, float y) { return x + y; }); }
-  static float max16(const F* a) { return fold(a[0], [](float x, float y) { return x > y ? x : y; }); }
+  static float sum16(const F* a) {
+    return fold(a[0], [](float x, float y) { return x + y; });
+  }
+  static float max16(const F* a) {
+    return fold(a[0], [](float x, float y) { return x > y ? x : y; });
+  }
 
-  static I words(const void* p) { I r; std::memcpy(r.v, p, sizeof r.v); return r; }
-  static I iset1(int32_t x) { return imap([&](int) { return x; }); }
-  static F to_float(I a) { return map([&](int i) { return static_cast<float>(a.v[i]); }); }
-  static I to_int(F a) { return imap([&](int i) { return static_cast<int32_t>(std::lrintf(a.v[i])); }); }
-  static int32_t isum16(const I* a) { int32_t sum = 0; for (const int32_t x : a->v) sum += x; return sum; }
-  static void store_int8(int8_t* p, I a) { for (int i = 0; i < 16; ++i) p[i] = static_cast<int8_t>(a.v[i]); }
-  static I mask_words(I a, int32_t mask) { return imap([&](int i) { return a.v[i] & mask; }); }
-  static I ior(I a, I b) { return imap([&](int i) { return a.v[i] | b.v[i]; }); }
-  template <int Bits> static I right(I a) { return imap([&](int i) { return static_cast<int32_t>(static_cast<uint32_t>(a.v[i]) >> Bits); }); }
-  template <int Bits> static I left(I a) { return imap([&](int i) { return static_cast<int32_t>(static_cast<uint32_t>(a.v[i]) << Bits); }); }
+  static I words(const void* p) {
+    I r;
+    std::memcpy(r.v, p, sizeof r.v);
+    return r;
+  }
+  static I iset1(int32_t x) {
+    return imap([&](int) { return x; });
+  }
+  static F to_float(I a) {
+    return map([&](int i) { return static_cast<float>(a.v[i]); });
+  }
+  static I to_int(F a) {
+    return imap([&](int i) { return static_cast<int32_t>(std::lrintf(a.v[i])); });
+  }
+  static int32_t isum16(const I* a) {
+    int32_t sum = 0;
+    for (const int32_t x : a->v) sum += x;
+    return sum;
+  }
+  static void store_int8(int8_t* p, I a) {
+    for (int i = 0; i < 16; ++i) p[i] = static_cast<int8_t>(a.v[i]);
+  }
+  static I mask_words(I a, int32_t mask) {
+    return imap([&](int i) { return a.v[i] & mask; });
+  }
+  static I ior(I a, I b) {
+    return imap([&](int i) { return a.v[i] | b.v[i]; });
+  }
+  template <int Bits>
+  static I right(I a) {
+    return imap([&](int i) { return static_cast<int32_t>(static_cast<uint32_t>(a.v[i]) >> Bits); });
+  }
+  template <int Bits>
+  static I left(I a) {
+    return imap([&](int i) { return static_cast<int32_t>(static_cast<uint32_t>(a.v[i]) << Bits); });
+  }
   /// Sign-extends byte `Byte` of each word.
-  template <int Byte> static I signed_byte(I a) {
+  template <int Byte>
+  static I signed_byte(I a) {
     return imap([&](int i) { return static_cast<int32_t>(static_cast<uint32_t>(a.v[i]) << (24 - 8 * Byte)) >> 24; });
   }
   /// The low halves of the words, as floats.
-  static F half_words(I a) { return map([&](int i) { return terrace::half_to_float(static_cast<uint16_t>(a.v[i])); }); }
+  static F half_words(I a) {
+    return map([&](int i) { return terrace::half_to_float(static_cast<uint16_t>(a.v[i])); });
+  }
   /// Adds 16 to each byte whose bit is set; bits[] holds lane by lane 4 bits.
   static I add_fifth_bits(I codes, const std::byte* bits) {
     return imap([&](int i) {
@@ -95,7 +162,8 @@ struct Simd {
   static I dot(const I* codes, const int8_t* x, I start) {
     for (int q = 0; q < Quads; ++q) {
       for (int i = 0; i < 16; ++i) {
-        for (int t = 0; t < 4; ++t) start.v[i] += static_cast<int32_t>(static_cast<uint32_t>(codes[q].v[i]) >> 8 * t & 255) * x[4 * q + t];
+        for (int t = 0; t < 4; ++t)
+          start.v[i] += static_cast<int32_t>(static_cast<uint32_t>(codes[q].v[i]) >> 8 * t & 255) * x[4 * q + t];
       }
     }
     return start;

@@ -19,9 +19,10 @@ constexpr BlockKernels float_kernels(uint32_t type) {
 
 // ggml's type codes; format/block_type.h has their names.
 constexpr BlockKernels kBlockKernels[] = {
-    float_kernels<float>(0),      float_kernels<Half>(1),        block_kernels<Q4_0Reader>(2),  block_kernels<Q4_1Reader>(3),
-    block_kernels<Q5_0Reader>(6), block_kernels<Q5_1Reader>(7),  block_kernels<Q8_0Reader>(8),  block_kernels<Q4_KReader>(12),
-    block_kernels<Q5_KReader>(13), block_kernels<Q6_KReader>(14), float_kernels<Bf16>(30),
+    float_kernels<float>(0),       float_kernels<Half>(1),        block_kernels<Q4_0Reader>(2),
+    block_kernels<Q4_1Reader>(3),  block_kernels<Q5_0Reader>(6),  block_kernels<Q5_1Reader>(7),
+    block_kernels<Q8_0Reader>(8),  block_kernels<Q4_KReader>(12), block_kernels<Q5_KReader>(13),
+    block_kernels<Q6_KReader>(14), float_kernels<Bf16>(30),
 };
 
 template <size_t Streams>
@@ -67,8 +68,17 @@ uint64_t integer_dots(size_t rounds) {
 }
 
 constexpr Kernels make_kernels(const char* name) {
-  return {name, sizeof kBlockKernels / sizeof *kBlockKernels, kBlockKernels, quantize, rms_norm, gate,
-          attention<Half>, attention<float>, to_half, read_bytes, integer_dots};
+  return {name,
+          sizeof kBlockKernels / sizeof *kBlockKernels,
+          kBlockKernels,
+          quantize,
+          rms_norm,
+          gate,
+          attention<Half>,
+          attention<float>,
+          to_half,
+          read_bytes,
+          integer_dots};
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Readers of the 256-value panel blocks: Q4_K, Q5_K, Q6_K. Layouts: format/blocks/q*_k.cpp. See legacy.inl.h for what a reader is.
+// Readers of the 256-value panel blocks: Q4_K, Q5_K, Q6_K. Layouts: format/blocks/q*_k.cpp. See legacy.inl.h for what a
+// reader is.
 #pragma once
 
 #include "compute/cpu/kernels/blocks/legacy.inl.h"
@@ -100,7 +101,10 @@ struct Q6_KReader {
       const Simd::I nibbles = Simd::words(low + 64 * j), pairs = Simd::words(high + 64 * j);
       const Simd::I low_bits = Simd::mask_words(s >> 1 ? Simd::right<4>(nibbles) : nibbles, 0x0f0f0f0f);
       // The pair at bit 2 s of each byte goes to bits 4 and 5.
-      const Simd::I shifted = s == 0 ? Simd::left<4>(pairs) : s == 1 ? Simd::left<2>(pairs) : s == 2 ? pairs : Simd::right<2>(pairs);
+      const Simd::I shifted = s == 0   ? Simd::left<4>(pairs)
+                              : s == 1 ? Simd::left<2>(pairs)
+                              : s == 2 ? pairs
+                                       : Simd::right<2>(pairs);
       out[j] = Simd::ior(low_bits, Simd::mask_words(shifted, 0x30303030));
     }
   }

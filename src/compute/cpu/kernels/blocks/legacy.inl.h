@@ -1,7 +1,8 @@
 // Readers of the 32-value panel blocks: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0. Layouts: format/blocks/q*.cpp.
 //
-// A reader is opened at a panel block for one lane group (which lanes a register covers) and yields, per sub-block of 32 inputs, the
-// codes in quads (register q: inputs 4q..4q+3 of each lane), the scale, and the minimum that is added. Its constants say the rest.
+// A reader is opened at a panel block for one lane group (which lanes a register covers) and yields, per sub-block of
+// 32 inputs, the codes in quads (register q: inputs 4q..4q+3 of each lane), the scale, and the minimum that is added.
+// Its constants say the rest.
 #pragma once
 
 #include "compute/cpu/kernels/kernels.h"
