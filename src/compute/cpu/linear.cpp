@@ -20,6 +20,20 @@ std::byte* grown(Buffer& buffer, size_t bytes) {
   return buffer.data();
 }
 
+/// A tile's row to its place in the output; whole panels without a bias are the common case.
+void put_outputs(const float* tile, const float* bias, size_t width, bool accumulate, float* out) {
+  if (bias || width < kPanel) {
+    for (size_t i = 0; i < width; ++i) {
+      const float value = bias ? tile[i] + bias[i] : tile[i];
+      out[i] = accumulate ? out[i] + value : value;
+    }
+  } else if (accumulate) {
+    for (size_t i = 0; i < kPanel; ++i) out[i] += tile[i];
+  } else {
+    std::memcpy(out, tile, kPanel * sizeof(float));
+  }
+}
+
 }  // namespace
 
 CpuBackend::Needs CpuBackend::needs_of(const Matrix& matrix) const {
@@ -101,31 +115,30 @@ void CpuBackend::linear(Rows x, const std::optional<Norm>& norm, std::span<const
     needs.floats |= needs_of(matrix).floats;
     needs.codes |= needs_of(matrix).codes;
   }
-  with_input(x, norm, needs, panels, panel_grain(panels, largest, x.count),
-             [&](const Input& input, size_t first, size_t last) {
-               alignas(64) float tile[kTile * kPanel];
-               for (size_t row = 0; row < x.count; row += kTile) {
-                 const size_t rows = std::min(kTile, x.count - row);
-                 size_t offset = 0;
-                 for (const Linear& output : outputs) {
-                   const auto& matrix = static_cast<const CpuMatrix&>(*output.weight);
-                   const size_t begin = std::max(first, offset), end = std::min(last, offset + matrix.panels());
-                   for (size_t panel = begin; panel < end; ++panel) {
-                     const size_t at = (panel - offset) * kPanel, width = std::min(kPanel, matrix.rows() - at);
-                     multiply(matrix, panel - offset, input, row, rows, tile);
-                     for (size_t r = 0; r < rows; ++r) {
-                       float* out = output.out.row(row + r) + at;
-                       const float* from = tile + r * kPanel;
-                       for (size_t i = 0; i < width; ++i) {
-                         const float value = output.bias ? from[i] + output.bias[at + i] : from[i];
-                         out[i] = output.accumulate ? out[i] + value : value;
-                       }
-                     }
-                   }
-                   offset += matrix.panels();
-                 }
-               }
-             });
+  // One panel of one output for some rows.
+  const auto do_tile = [&](const Input& input, const Linear& output, size_t panel, size_t row, size_t rows) {
+    alignas(64) float tile[kTile * kPanel];
+    const auto& matrix = static_cast<const CpuMatrix&>(*output.weight);
+    multiply(matrix, panel, input, row, rows, tile);
+    const size_t at = panel * kPanel, width = std::min(kPanel, matrix.rows() - at);
+    const float* bias = output.bias ? output.bias + at : nullptr;
+    for (size_t r = 0; r < rows; ++r) {
+      put_outputs(tile + r * kPanel, bias, width, output.accumulate, output.out.row(row + r) + at);
+    }
+  };
+  const auto do_panels = [&](const Input& input, size_t first, size_t last) {
+    for (size_t row = 0; row < x.count; row += kTile) {
+      size_t offset = 0;
+      for (const Linear& output : outputs) {
+        const size_t count = static_cast<const CpuMatrix&>(*output.weight).panels();
+        for (size_t panel = std::max(first, offset); panel < std::min(last, offset + count); ++panel) {
+          do_tile(input, output, panel - offset, row, std::min(kTile, x.count - row));
+        }
+        offset += count;
+      }
+    }
+  };
+  with_input(x, norm, needs, panels, panel_grain(panels, largest, x.count), do_panels);
 }
 
 void CpuBackend::gated_linear(Rows x, const std::optional<Norm>& norm, const Matrix& gate, const Matrix& up,
@@ -135,22 +148,23 @@ void CpuBackend::gated_linear(Rows x, const std::optional<Norm>& norm, const Mat
   needs.floats |= needs_of(up).floats;
   needs.codes |= needs_of(up).codes;
   const Activation activation = function == GateFunction::silu ? Activation::silu : Activation::gelu_tanh;
+  const auto do_tile = [&](const Input& input, size_t panel, size_t row, size_t rows) {
+    alignas(64) float gate_tile[kTile * kPanel], up_tile[kTile * kPanel];
+    multiply(gates, panel, input, row, rows, gate_tile);
+    multiply(ups, panel, input, row, rows, up_tile);
+    kernels_->gate(activation, gate_tile, up_tile, rows * kPanel, gate_tile);
+    const size_t at = panel * kPanel, width = std::min(kPanel, gates.rows() - at);
+    for (size_t r = 0; r < rows; ++r) {
+      put_outputs(gate_tile + r * kPanel, nullptr, width, /*accumulate=*/false, out.row(row + r) + at);
+    }
+  };
+  const auto do_panels = [&](const Input& input, size_t first, size_t last) {
+    for (size_t row = 0; row < x.count; row += kTile) {
+      for (size_t panel = first; panel < last; ++panel) do_tile(input, panel, row, std::min(kTile, x.count - row));
+    }
+  };
   const size_t panels = gates.panels(), bytes = gates.panel_bytes() + ups.panel_bytes();
-  with_input(x, norm, needs, panels, panel_grain(panels, bytes, x.count),
-             [&](const Input& input, size_t first, size_t last) {
-               alignas(64) float gate_tile[kTile * kPanel], up_tile[kTile * kPanel];
-               for (size_t row = 0; row < x.count; row += kTile) {
-                 const size_t rows = std::min(kTile, x.count - row);
-                 for (size_t panel = first; panel < last; ++panel) {
-                   multiply(gates, panel, input, row, rows, gate_tile);
-                   multiply(ups, panel, input, row, rows, up_tile);
-                   kernels_->gate(activation, gate_tile, up_tile, rows * kPanel, gate_tile);
-                   const size_t at = panel * kPanel, width = std::min(kPanel, gates.rows() - at);
-                   for (size_t r = 0; r < rows; ++r)
-                     std::memcpy(out.row(row + r) + at, gate_tile + r * kPanel, width * sizeof(float));
-                 }
-               }
-             });
+  with_input(x, norm, needs, panels, panel_grain(panels, bytes, x.count), do_panels);
 }
 
 }  // namespace terrace::compute

@@ -12,6 +12,8 @@
 namespace {
 
 constexpr size_t kLaneGroups = 16 / Simd::lanes;
+// Decode reads this many bytes ahead: the hardware's own prefetch begins anew with each page.
+constexpr size_t kPrefetch = 2048;
 constexpr size_t kColumns = Simd::registers == 32   ? 8
                             : Simd::registers == 16 ? 4
                                                     : 1;  // rows of activations held in registers at a time
@@ -52,6 +54,9 @@ void dot_columns(const std::byte* panel, size_t blocks, const ActivationBlock* x
     for (auto& a : acc) a = Simd::set1(0.0F);
     const std::byte* block = panel;
     for (size_t b = 0; b < blocks; b += Reader::kSubBlocks, block += Reader::kBytes) {
+      if constexpr (Columns == 1) {
+        for (size_t line = 0; line < Reader::kBytes; line += 64) __builtin_prefetch(block + kPrefetch + line);
+      }
       const Reader reader(block, group);
       for (size_t outer = 0; outer < Reader::kSubBlocks / Reader::kUnrolled; ++outer) {
 #pragma GCC unroll 4
