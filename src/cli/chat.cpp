@@ -131,6 +131,11 @@ class LineReader {
   bool next(std::string& line) {
     if (!terminal_) return static_cast<bool>(std::getline(std::cin, line));
     char* input = ::readline("> ");
+    while (!input && interrupted()) {  // Ctrl-C at the prompt begins a new line
+      clear_interrupt();
+      std::printf("\n");
+      input = ::readline("> ");
+    }
     if (!input) return false;
     line = input;
     std::free(input);

@@ -59,7 +59,11 @@ Result<std::unique_ptr<engine::Engine>> load_engine(const ModelOptions& options)
   engine::EngineOptions engine_options = options.engine();
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
   if (terminal) {
-    engine_options.progress = [](double share) { std::fprintf(stderr, "\rloading %3.0f %%", 100 * share); };
+    engine_options.progress = [shown = -1](double share) mutable {
+      const int percent = static_cast<int>(100 * share);
+      if (percent != shown) std::fprintf(stderr, "\rloading %3d %%", percent);
+      shown = percent;
+    };
   }
   auto engine = engine::Engine::load(path, engine_options);
   if (terminal) std::fprintf(stderr, "\r\033[K");

@@ -22,27 +22,39 @@ struct CpuOptions {
   bool float_activations = false;  ///< the reference numeric profile: activations are not rounded to 8-bit codes
 };
 
+/// Memory for matrices. Small ones share slabs of huge pages: a model of many small matrices would otherwise lie in
+/// tens of thousands of small pages, each of which costs a fault when loading and an address translation per token.
+class WeightMemory {
+ public:
+  std::shared_ptr<std::byte> allocate(size_t bytes);
+
+ private:
+  std::shared_ptr<Buffer> slab_;
+  size_t used_ = 0;
+};
+
 /// A matrix as panels of 16 rows.
 class CpuMatrix : public Matrix {
  public:
-  CpuMatrix(const MatrixView& view, size_t panel_bytes)
-      : type_(view.type),
+  CpuMatrix(const MatrixView& view, size_t panel_bytes, const BlockKernels* block_kernels, WeightMemory& memory)
+      : kernels(block_kernels),
+        type_(view.type),
         rows_(view.rows),
         inputs_(view.inputs),
         panel_bytes_(panel_bytes),
-        data_(panels() * panel_bytes, Purpose::weights) {}
+        data_(memory.allocate(panels() * panel_bytes)) {}
   uint32_t type() const override { return type_; }
   size_t rows() const override { return rows_; }
   size_t inputs() const override { return inputs_; }
   size_t panels() const { return (rows_ + kPanel - 1) / kPanel; }
-  std::byte* panel(size_t index) const { return data_.data() + index * panel_bytes_; }
+  std::byte* panel(size_t index) const { return data_.get() + index * panel_bytes_; }
   size_t panel_bytes() const { return panel_bytes_; }
-  const BlockKernels* kernels = nullptr;
+  const BlockKernels* const kernels;
 
  private:
   uint32_t type_;
   size_t rows_, inputs_, panel_bytes_;
-  Buffer data_;
+  std::shared_ptr<std::byte> data_;
 };
 
 class CpuBackend : public Backend {
@@ -98,6 +110,7 @@ class CpuBackend : public Backend {
   const Kernels* kernels_;
   bool float_activations_;
   ThreadTeam team_;
+  WeightMemory weights_;
   std::vector<Buffer> scratch_;  // one per member, for inputs that each member prepares for itself
   Buffer shared_scratch_;        // for inputs that the team prepares together
 };

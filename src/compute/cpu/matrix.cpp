@@ -27,14 +27,30 @@ void pack_panels(const MatrixView& view, const format::BlockType& type, const Cp
   }
 }
 
+constexpr size_t kSlab = size_t{32} << 20;
+
 }  // namespace
+
+std::shared_ptr<std::byte> WeightMemory::allocate(size_t bytes) {
+  bytes = (bytes + 63) / 64 * 64;
+  if (bytes > kSlab / 4) {
+    auto own = std::make_shared<Buffer>(bytes, Purpose::weights);
+    return {own, own->data()};
+  }
+  if (!slab_ || used_ + bytes > slab_->size()) {
+    slab_ = std::make_shared<Buffer>(kSlab, Purpose::weights);
+    used_ = 0;
+  }
+  used_ += bytes;
+  return {slab_, slab_->data() + used_ - bytes};
+}
 
 std::unique_ptr<Matrix> CpuBackend::place(const MatrixView& view) {
   const format::BlockType* type = format::find_block_type(view.type);
   const BlockKernels* kernels = kernels_->find(view.type);
   if (!type || !type->codec || !kernels || view.inputs % type->values != 0) return nullptr;
-  auto matrix = std::make_unique<CpuMatrix>(view, view.inputs / type->values * type->codec->panel_bytes);
-  matrix->kernels = kernels;
+  const size_t panel_bytes = view.inputs / type->values * type->codec->panel_bytes;
+  auto matrix = std::make_unique<CpuMatrix>(view, panel_bytes, kernels, weights_);
   const size_t grain = std::max<size_t>(1, (size_t{1} << 20) / matrix->panel_bytes());
   team_.for_each(matrix->panels(), grain,
                  [&](size_t first, size_t last) { pack_panels(view, *type, *matrix, first, last); });
