@@ -28,7 +28,7 @@ Result<std::string> model_path(const std::string& given);
 /// Loads the model, with a progress line on stderr when that is a terminal.
 Result<std::unique_ptr<engine::Engine>> load_engine(const ModelOptions& options);
 
-/// Sets by SIGINT: commands that generate stop at the next token and exit with 130.
+/// After catch_interrupts(), SIGINT only sets a flag: commands that generate stop at the next token and exit with 130.
 void catch_interrupts();
 bool interrupted();
 void clear_interrupt();
