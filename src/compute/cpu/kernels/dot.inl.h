@@ -7,11 +7,11 @@
 // scale), which is exact below 2^24, in the place of the integer.
 #pragma once
 
-#include "compute/cpu/kernels/blocks/k_quants.inl.h"
+#include "compute/cpu/kernels/blocks/reader.inl.h"
+#include "compute/cpu/kernels/kernels.h"
 
 namespace {
 
-constexpr size_t kLaneGroups = 16 / Simd::lanes;
 // Decode reads this many bytes ahead: the hardware's own prefetch begins anew with each page.
 constexpr size_t kPrefetch = 2048;
 constexpr size_t kColumns = Simd::registers == 32   ? 8
@@ -158,91 +158,9 @@ void decode_lane(const std::byte* panel, size_t inputs, size_t lane, float* out)
   });
 }
 
-// ---- float types: [input][16 rows] ----
-
-inline Simd::F load_weights(const float* p) { return Simd::load(p); }
-struct Half {
-  uint16_t bits;
-};
-struct Bf16 {
-  uint16_t bits;
-};
-inline Simd::F load_weights(const Half* p) { return Simd::load_half(&p->bits); }
-inline Simd::F load_weights(const Bf16* p) { return Simd::load_bf16(&p->bits); }
-
-/// out[r][j] = sum over k < depth, in order, of a[r][k] * b[k * b_stride + j] for `Vectors` registers of j. The heart
-/// of the float products: panels of float types, attention scores (b: keys) and attention values (b: values).
-template <size_t Rows, size_t Vectors, class Element>
-[[gnu::always_inline]] inline void multiply(const float* const* a, size_t depth, const Element* b, size_t b_stride,
-                                            float* const* out) {
-  Simd::F acc[Rows][Vectors];
-#pragma GCC unroll 8
-  for (size_t r = 0; r < Rows; ++r) {
-#pragma GCC unroll 8
-    for (size_t v = 0; v < Vectors; ++v) acc[r][v] = Simd::set1(0.0F);
-  }
-  for (size_t k = 0; k < depth; ++k) {
-    Simd::F weights[Vectors];
-#pragma GCC unroll 8
-    for (size_t v = 0; v < Vectors; ++v) weights[v] = load_weights(b + k * b_stride + v * Simd::lanes);
-#pragma GCC unroll 8
-    for (size_t r = 0; r < Rows; ++r) {
-      const Simd::F x = Simd::set1(a[r][k]);
-#pragma GCC unroll 8
-      for (size_t v = 0; v < Vectors; ++v) acc[r][v] = Simd::fma(weights[v], x, acc[r][v]);
-    }
-  }
-#pragma GCC unroll 8
-  for (size_t r = 0; r < Rows; ++r) {
-#pragma GCC unroll 8
-    for (size_t v = 0; v < Vectors; ++v) Simd::store(out[r] + v * Simd::lanes, acc[r][v]);
-  }
-}
-
-template <class Element>
-void dot_floats_plain(const std::byte* panel, size_t inputs, const float* x, size_t x_stride, size_t columns,
-                      float* out) {
-  const auto* weights = reinterpret_cast<const Element*>(panel);
-  for (size_t done = 0; done < columns;) {
-    const float* rows[6];
-    float* outs[6];
-    const size_t count = columns - done < 6 ? columns - done : 6;
-    for (size_t c = 0; c < count; ++c) {
-      rows[c] = x + (done + c) * x_stride;
-      outs[c] = out + 16 * (done + c);
-    }
-    switch (count) {
-      case 1:
-        multiply<1, kLaneGroups>(rows, inputs, weights, 16, outs);
-        break;
-      case 2:
-        multiply<2, kLaneGroups>(rows, inputs, weights, 16, outs);
-        break;
-      case 3:
-        multiply<3, kLaneGroups>(rows, inputs, weights, 16, outs);
-        break;
-      case 4:
-        multiply<4, kLaneGroups>(rows, inputs, weights, 16, outs);
-        break;
-      case 5:
-        multiply<5, kLaneGroups>(rows, inputs, weights, 16, outs);
-        break;
-      default:
-        multiply<6, kLaneGroups>(rows, inputs, weights, 16, outs);
-        break;
-    }
-    done += count;
-  }
-}
-
-template <class Element>
-void decode_lane_plain(const std::byte* panel, size_t inputs, size_t lane, float* out) {
-  const auto* weights = reinterpret_cast<const Element*>(panel);
-  for (size_t i = 0; i < inputs; ++i) {
-    float values[Simd::lanes];
-    Simd::store(values, load_weights(weights + 16 * i + lane / Simd::lanes * Simd::lanes));
-    out[i] = values[lane % Simd::lanes];
-  }
+template <class Reader>
+constexpr terrace::compute::BlockKernels block_kernels(uint32_t type) {
+  return {type, dot_codes<Reader>, dot_floats<Reader>, decode_lane<Reader>};
 }
 
 }  // namespace

@@ -48,6 +48,12 @@ struct BlockKernels {
   DecodeLane decode_lane;
 };
 
+/// The block types that one translation unit compiles.
+struct BlockKernelGroup {
+  size_t count;
+  const BlockKernels* types;
+};
+
 enum class Activation { silu, gelu_tanh };
 
 /// Queries that share a key/value head. A page holds per head its keys [size][64 positions] and values [64
@@ -70,8 +76,8 @@ constexpr size_t kQueryTile = 6;
 
 struct Kernels {
   const char* name;
-  size_t block_count;
-  const BlockKernels* blocks;
+  size_t group_count;
+  const BlockKernelGroup* const* groups;
 
   void (*quantize)(const float* x, size_t blocks, ActivationBlock* out);
   /// out = x / sqrt(mean(x^2) + epsilon) * gain; gain may be null. `out` may be `x`.
@@ -87,8 +93,10 @@ struct Kernels {
   uint64_t (*integer_dots)(size_t rounds);  ///< returns operations done (2 per product)
 
   const BlockKernels* find(uint32_t type) const {
-    for (size_t i = 0; i < block_count; ++i) {
-      if (blocks[i].type == type) return &blocks[i];
+    for (size_t g = 0; g < group_count; ++g) {
+      for (size_t i = 0; i < groups[g]->count; ++i) {
+        if (groups[g]->types[i].type == type) return &groups[g]->types[i];
+      }
     }
     return nullptr;
   }

@@ -1,7 +1,7 @@
 // Kernels over one row: quantisation of activations, norms, gated activations, and the polynomials they need.
 #pragma once
 
-#include "compute/cpu/kernels/dot.inl.h"
+#include "compute/cpu/kernels/multiply.inl.h"
 
 namespace {
 

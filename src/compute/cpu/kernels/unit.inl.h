@@ -2,28 +2,15 @@
 #pragma once
 
 #include "compute/cpu/kernels/attention.inl.h"
+#include "compute/cpu/kernels/groups.h"
 
 namespace {
 
-using terrace::compute::BlockKernels;
+using terrace::compute::BlockKernelGroup;
 using terrace::compute::Kernels;
+using namespace terrace::compute::TERRACE_ISA;  // NOLINT(google-build-using-namespace): this unit's own
 
-template <class Reader>
-constexpr BlockKernels block_kernels(uint32_t type) {
-  return {type, dot_codes<Reader>, dot_floats<Reader>, decode_lane<Reader>};
-}
-template <class Element>
-constexpr BlockKernels float_kernels(uint32_t type) {
-  return {type, nullptr, dot_floats_plain<Element>, decode_lane_plain<Element>};
-}
-
-// ggml's type codes; format/block_type.h has their names.
-constexpr BlockKernels kBlockKernels[] = {
-    float_kernels<float>(0),       float_kernels<Half>(1),        block_kernels<Q4_0Reader>(2),
-    block_kernels<Q4_1Reader>(3),  block_kernels<Q5_0Reader>(6),  block_kernels<Q5_1Reader>(7),
-    block_kernels<Q8_0Reader>(8),  block_kernels<Q4_KReader>(12), block_kernels<Q5_KReader>(13),
-    block_kernels<Q6_KReader>(14), float_kernels<Bf16>(30),
-};
+constexpr const BlockKernelGroup* kBlockKernels[] = {&kSimpleTypes, &kKTypes};
 
 template <size_t Streams>
 Simd::I read_streams(const std::byte* data, size_t bytes, size_t prefetch) {

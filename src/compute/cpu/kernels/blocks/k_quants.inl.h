@@ -1,8 +1,7 @@
-// Readers of the 256-value panel blocks: Q4_K, Q5_K, Q6_K. Layouts: format/blocks/q*_k.cpp. See legacy.inl.h for what a
-// reader is.
+// Readers of the 256-value panel blocks: Q4_K, Q5_K, Q6_K. Layouts: format/blocks/q*_k.cpp.
 #pragma once
 
-#include "compute/cpu/kernels/blocks/legacy.inl.h"
+#include "compute/cpu/kernels/blocks/reader.inl.h"
 
 namespace {
 
