@@ -40,7 +40,8 @@ class Bench {
  public:
   Bench(engine::Engine& engine, std::string model) : engine_(engine), model_(std::move(model)) {
     // As much as a token reads, so that it is cached as much as the weights are.
-    probe_ = Buffer(std::clamp<size_t>(engine.info().token_bytes, size_t{64} << 20, size_t{1} << 30), Purpose::other);
+    probe_ =
+        Buffer(std::clamp<size_t>(engine.info().token_bytes.sum(), size_t{64} << 20, size_t{1} << 30), Purpose::other);
     for (size_t i = 0; i < probe_.size(); i += 64) probe_.data()[i] = std::byte{1};
   }
 
@@ -54,7 +55,7 @@ class Bench {
     return measure(
         fmt::format("tg{}", length), length, depth, repetitions,
         [&] { return engine_.backend().measure_read({probe_.data(), probe_.size()}); },
-        static_cast<double>(engine_.info().token_bytes),
+        static_cast<double>(engine_.info().token_bytes.sum()),
         [&](engine::Sequence& sequence) { return feed_one_by_one(sequence, length); });
   }
 
@@ -64,6 +65,7 @@ class Bench {
                        double cost, Work work) {
     engine::Sequence sequence;
     if (depth > 0) TERRACE_CHECK(feed(sequence, depth));
+    const engine::Checkpoint start_point = sequence.checkpoint();
     std::vector<double> speeds, shares, limits;
     for (size_t r = 0; r <= repetitions; ++r) {
       if (interrupted()) return fail("interrupted");
@@ -72,7 +74,7 @@ class Bench {
       TERRACE_CHECK(work(sequence));
       const double speed =
           static_cast<double>(length) / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      sequence.truncate(depth);
+      TERRACE_CHECK(sequence.restore(start_point));
       if (r == 0) continue;  // warms caches and pages
       speeds.push_back(speed);
       limits.push_back(most);

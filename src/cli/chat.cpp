@@ -91,7 +91,7 @@ class Chat {
     size_t shared = 0;
     while (shared < sequence_.size() && shared + 1 < prompt.size() && sequence_.tokens()[shared] == prompt[shared])
       ++shared;
-    sequence_.truncate(shared);
+    shared = sequence_.truncate(shared);
     clear_interrupt();
     return engine::generate(engine_, sequence_, std::span(prompt).subspan(shared), options_.sampling.generate,
                             [](std::string_view piece) {

@@ -60,9 +60,12 @@ Status run(const LogitsOptions& options) {
   arrays.push_back({"tokens", {"I32", {tokens.size()}, {}}});
   TERRACE_TRY(auto writer, format::SafetensorsWriter::create(options.out, arrays));
   engine::Sequence sequence;
-  TERRACE_CHECK(write_logits(*engine, sequence, tokens, options.chunk, writer));
+  const auto all = std::span(tokens);
+  TERRACE_CHECK(write_logits(*engine, sequence, all.first(options.step_from), options.chunk, writer));
+  const engine::Checkpoint start = sequence.checkpoint();
+  TERRACE_CHECK(write_logits(*engine, sequence, all.subspan(options.step_from), options.chunk, writer));
   if (steps > 0) {
-    sequence.truncate(options.step_from);
+    TERRACE_CHECK(sequence.restore(start));
     TERRACE_CHECK(write_logits(*engine, sequence, std::span(tokens).subspan(options.step_from), 1, writer));
   }
   TERRACE_CHECK(writer.write(std::as_bytes(std::span(tokens))));

@@ -28,7 +28,7 @@ Result<Answer> Session::generate(std::span<const int32_t> prompt, const Generate
 }
 
 const std::vector<int32_t>& Session::tokens() const { return sequence_->tokens(); }
-void Session::truncate(size_t length) { sequence_->truncate(length); }
+size_t Session::truncate(size_t length) { return sequence_->truncate(length); }
 
 Result<Model> Model::load(const std::string& path, const LoadOptions& options) {
   engine::EngineOptions engine_options;

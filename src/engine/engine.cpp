@@ -4,11 +4,29 @@
 
 namespace terrace::engine {
 
-void Sequence::truncate(size_t length) {
-  if (length >= tokens_.size()) return;
+void Sequence::shorten(size_t length) {
   tokens_.resize(length);
   pages_.resize((length + compute::kAttentionBlock - 1) / compute::kAttentionBlock);
   page_table_.resize(pages_.size());
+}
+
+size_t Sequence::truncate(size_t length) {
+  if (length >= tokens_.size()) return tokens_.size();
+  if (!state_.empty()) {
+    length = 0;
+    std::fill(state_.begin(), state_.end(), std::byte{0});
+  }
+  shorten(length);
+  return length;
+}
+
+Status Sequence::restore(const Checkpoint& checkpoint) {
+  const auto& tokens = checkpoint.tokens;
+  if (tokens.size() > tokens_.size() || !std::equal(tokens.begin(), tokens.end(), tokens_.begin()))
+    return fail("the sequence does not begin with the {} tokens of the checkpoint any more", tokens.size());
+  shorten(tokens.size());
+  state_ = checkpoint.state;
+  return Done{};
 }
 
 namespace {
@@ -32,6 +50,12 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, const Engi
   load.half_kv = options.half_kv && options.numeric != Numeric::reference;
   load.context = options.context;
   load.progress = options.progress;
+  load.draft_head = options.draft_head;
+  std::optional<format::GgufFile> draft_file;
+  if (options.draft_head && !options.draft_path.empty()) {
+    TERRACE_TRY(draft_file, format::GgufFile::open(options.draft_path));
+    load.draft_file = &*draft_file;
+  }
   auto model = model::load_model(file, *engine->backend_, load);
   if (!model) return fail("{}: {}", path, model.error().message);
   engine->model_ = std::move(*model);
@@ -65,13 +89,30 @@ Status Engine::check(std::span<const Advance> advances) const {
 }
 
 void Engine::reserve(Sequence& sequence, size_t length) {
+  sequence.state_.resize(info().state_bytes);
   while (sequence.pages_.size() * compute::kAttentionBlock < length) {
     sequence.pages_.push_back(pool_->allocate());
     sequence.page_table_.push_back(sequence.pages_.back().get());
   }
 }
 
-Result<compute::Rows> Engine::step(std::span<const Advance> advances) {
+compute::Rows Engine::logit_rows(size_t count) {
+  const size_t stride = (info().vocabulary + 15) / 16 * 16, bytes = count * stride * sizeof(float);
+  if (logits_.size() < bytes) logits_ = Buffer(bytes, Purpose::logits);
+  return {logits_.as<float>(), count, info().vocabulary, stride};
+}
+
+/// Room for the hidden rows of a step, beside those of the last one.
+compute::Rows Engine::next_hidden(size_t count) {
+  if (info().draft_width == 0) return {};
+  hidden_buffer_ = 1 - hidden_buffer_;
+  Buffer& buffer = hidden_buffers_[hidden_buffer_];
+  const size_t bytes = count * info().draft_width * sizeof(float);
+  if (buffer.size() < bytes) buffer = Buffer(bytes, Purpose::activations);
+  return {buffer.as<float>(), count, info().draft_width, info().draft_width};
+}
+
+Result<compute::Rows> Engine::step(std::span<const Advance> advances, model::StepObserver* observer) {
   TERRACE_CHECK(check(advances));
   tokens_.clear();
   spans_.clear();
@@ -80,21 +121,35 @@ Result<compute::Rows> Engine::step(std::span<const Advance> advances) {
     Sequence& sequence = *advance.sequence;
     reserve(sequence, sequence.size() + advance.tokens.size());
     const size_t first = tokens_.size(), last = first + advance.tokens.size();
-    spans_.push_back(
-        {first, advance.tokens.size(), static_cast<int32_t>(sequence.size()), sequence.page_table_.data()});
+    spans_.push_back({first, advance.tokens.size(), static_cast<int32_t>(sequence.size()), sequence.page_table_.data(),
+                      sequence.state_.data()});
     tokens_.insert(tokens_.end(), advance.tokens.begin(), advance.tokens.end());
     if (advance.logits == Advance::Logits::last) wanted_.push_back(last - 1);
     if (advance.logits == Advance::Logits::all) {
       for (size_t row = first; row < last; ++row) wanted_.push_back(row);
     }
   }
-  const size_t stride = (info().vocabulary + 15) / 16 * 16, bytes = wanted_.size() * stride * sizeof(float);
-  if (logits_.size() < bytes) logits_ = Buffer(bytes, Purpose::logits);
-  const compute::Rows logits{logits_.as<float>(), wanted_.size(), info().vocabulary, stride};
-  model_->forward({tokens_, spans_, wanted_}, logits);
+  const compute::Rows logits = logit_rows(wanted_.size()), hidden = next_hidden(tokens_.size());
+  TERRACE_CHECK(model_->forward({tokens_, spans_, wanted_, hidden, observer}, logits));
+  hidden_ = hidden;
   for (const Advance& advance : advances) {
     advance.sequence->tokens_.insert(advance.sequence->tokens_.end(), advance.tokens.begin(), advance.tokens.end());
   }
+  return logits;
+}
+
+Result<compute::Rows> Engine::draft(const DraftAdvance& advance, model::StepObserver* observer) {
+  Sequence& sequence = *advance.sequence;
+  const size_t rows = advance.tokens.size(), last = advance.first + rows;
+  if (rows == 0 || advance.hidden.count != rows || last > context_)
+    return fail("a draft of {} tokens with {} hidden rows up to position {} is not possible in a context of {}", rows,
+                advance.hidden.count, last, context_);
+  reserve(sequence, last);
+  const compute::RowSpan span{0, rows, static_cast<int32_t>(advance.first), sequence.page_table_.data(),
+                              sequence.state_.data()};
+  const compute::Rows logits = logit_rows(rows), hidden = next_hidden(rows);
+  TERRACE_CHECK(model_->draft({advance.tokens, std::span(&span, 1), advance.hidden, hidden, observer}, logits));
+  hidden_ = hidden;
   return logits;
 }
 

@@ -26,20 +26,35 @@ struct EngineOptions {
   Numeric numeric = Numeric::standard;
   bool half_kv = true;                         ///< keys and values in f16; the reference profile always takes f32
   size_t context = 0;                          ///< positions per sequence; 0: as many as the model was trained for
+  bool draft_head = false;                     ///< load the multi-token-prediction head
+  std::string draft_path;                      ///< the file that holds it, when the model's own does not
   std::function<void(double share)> progress;  ///< called while loading
 };
 
-/// A conversation in memory: its tokens and the pages of their keys and values.
+/// A point of a sequence to go back to: its tokens so far, and what recurrent layers made of them.
+struct Checkpoint {
+  std::vector<int32_t> tokens;
+  std::vector<std::byte> state;
+};
+
+/// A conversation in memory: its tokens, the pages of their keys and values, and the state of recurrent layers.
 class Sequence {
  public:
   const std::vector<int32_t>& tokens() const { return tokens_; }
   size_t size() const { return tokens_.size(); }
-  /// Forgets the tokens from `length` on.
-  void truncate(size_t length);
+  /// Forgets the tokens from `length` on and returns how many remain: recurrent layers cannot go back, so a sequence of
+  /// a model that has them forgets all, unless `length` is its size.
+  size_t truncate(size_t length);
+  Checkpoint checkpoint() const { return {tokens_, state_}; }
+  /// Goes back to a checkpoint of this sequence. An error when it does not begin with the checkpoint's tokens any more.
+  Status restore(const Checkpoint& checkpoint);
 
  private:
   friend class Engine;
+  void shorten(size_t length);
+
   std::vector<int32_t> tokens_;
+  std::vector<std::byte> state_;
   std::vector<memory::KvPage> pages_;
   std::vector<std::byte*> page_table_;
 };
@@ -52,13 +67,26 @@ struct Advance {
   Logits logits = Logits::last;
 };
 
+/// One sequence's part of a step of the draft head: row i stands at position `first` + i and reads tokens[i], the token
+/// after that position, and the hidden row of the position.
+struct DraftAdvance {
+  Sequence* sequence = nullptr;
+  size_t first = 0;
+  std::span<const int32_t> tokens;
+  compute::Rows hidden;
+};
+
 class Engine {
  public:
   static Result<std::unique_ptr<Engine>> load(const std::string& path, const EngineOptions& options);
 
   /// Appends each advance's tokens to its sequence and returns the logits that were asked for, in order; they are valid
   /// until the next step. An error (an unknown token, a full context) leaves all sequences as they were.
-  Result<compute::Rows> step(std::span<const Advance> advances);
+  Result<compute::Rows> step(std::span<const Advance> advances, model::StepObserver* observer = nullptr);
+  /// What the draft head reads, for all rows of the last step or draft, in order; without a draft head no rows.
+  compute::Rows hidden() const { return hidden_; }
+  /// The draft head's logits for all rows. Its cache up to `first` must have been filled by drafts before.
+  Result<compute::Rows> draft(const DraftAdvance& advance, model::StepObserver* observer = nullptr);
 
   const model::ModelInfo& info() const { return model_->info(); }
   const format::GgufMetadata& metadata() const { return metadata_; }
@@ -74,6 +102,8 @@ class Engine {
   Engine() = default;
   Status check(std::span<const Advance> advances) const;
   void reserve(Sequence& sequence, size_t length);
+  compute::Rows logit_rows(size_t count);
+  compute::Rows next_hidden(size_t count);
 
   format::GgufMetadata metadata_;
   uint64_t file_bytes_ = 0;
@@ -82,7 +112,9 @@ class Engine {
   std::unique_ptr<text::Tokenizer> tokenizer_;
   std::optional<memory::KvPool> pool_;
   size_t context_ = 0;
-  Buffer logits_;
+  Buffer logits_, hidden_buffers_[2];
+  compute::Rows hidden_;
+  size_t hidden_buffer_ = 0;  // drafts read the hidden rows of one and write the other
   // Kept between steps, so that a step allocates nothing once they have grown.
   std::vector<int32_t> tokens_;
   std::vector<compute::RowSpan> spans_;

@@ -1,5 +1,7 @@
 #include "model/loader.h"
 
+#include <algorithm>
+
 #include "format/block_type.h"
 
 namespace terrace::model {
@@ -26,38 +28,178 @@ Result<std::string> Loader::string_or(std::string_view key, std::string fallback
   return metadata().string_or(full_key(key), std::move(fallback));
 }
 
+Result<size_t> Loader::count_of_layer(std::string_view key, size_t layer, std::optional<size_t> fallback,
+                                      size_t largest) const {
+  const format::GgufEntry* entry = metadata().find(full_key(key));
+  if (!entry || entry->type != format::GgufType::array) {
+    return fallback ? count_or(key, *fallback, largest) : count(key, largest);
+  }
+  TERRACE_TRY(const auto values, integers(key, layer + 1));
+  if (values[layer] < 1 || static_cast<uint64_t>(values[layer]) > largest) {
+    return fail("the metadata key '{}' is {} for layer {}; possible is 1 to {}", full_key(key), values[layer], layer,
+                largest);
+  }
+  return static_cast<size_t>(values[layer]);
+}
+
+Result<std::vector<int64_t>> Loader::integers(std::string_view key, size_t size) const {
+  TERRACE_TRY(const format::GgufArray* array, metadata().array(full_key(key)));
+  if (array->integers.size() < size) {
+    return fail("the metadata key '{}' has {} integers, expected at least {}", full_key(key), array->integers.size(),
+                size);
+  }
+  return array->integers;
+}
+
+Result<float> Loader::epsilon() const {
+  TERRACE_TRY(const float epsilon, number_or("attention.layer_norm_rms_epsilon", 1e-5));
+  if (epsilon < 0)
+    return fail("'{}.attention.layer_norm_rms_epsilon' is {}, it must not be negative", architecture_, epsilon);
+  return epsilon;
+}
+
+Result<size_t> Loader::trunk_layers() const {
+  TERRACE_TRY(const size_t layers, count("block_count", 4096));
+  TERRACE_TRY(const size_t drafting, metadata().integer_or(full_key("nextn_predict_layers"), 0));
+  if (drafting > 1) return fail("{} multi-token-prediction layers are not supported (at most 1)", drafting);
+  if (drafting >= layers) return fail("the model has no layers besides its multi-token-prediction head");
+  return layers - drafting;
+}
+
+const format::GgufTensor* Loader::look_up(std::string_view name) const {
+  const format::GgufTensor* tensor = file_.find(name);
+  return tensor || !options_.draft_file ? tensor : options_.draft_file->find(name);
+}
+
 Result<const format::GgufTensor*> Loader::find(const std::string& name) const {
-  if (const format::GgufTensor* tensor = file_.find(name)) return tensor;
+  if (const format::GgufTensor* tensor = look_up(name)) return tensor;
   return fail("the tensor '{}', which a '{}' model needs, is missing", name, architecture_);
 }
 
-Result<MatrixPtr> Loader::matrix(const std::string& name, size_t rows, size_t inputs) {
-  TERRACE_TRY(auto matrix, table(name, rows, inputs));
-  count(*matrix, name);
+Result<const format::GgufTensor*> Loader::find(const std::string& name, std::span<const uint64_t> shape) const {
+  TERRACE_TRY(const format::GgufTensor* tensor, find(name));
+  if (!std::equal(shape.begin(), shape.end(), tensor->shape.begin(), tensor->shape.end())) {
+    return fail("the tensor '{}' is [{}], expected [{}]", name, fmt::join(tensor->shape, ", "), fmt::join(shape, ", "));
+  }
+  return tensor;
+}
+
+Result<MatrixPtr> Loader::place(const format::GgufTensor& tensor, const compute::MatrixView& view) const {
+  MatrixPtr matrix = backend_.place(view);
+  if (!matrix)
+    return fail("the tensor '{}' is of type {}, which cannot be computed yet", tensor.name,
+                format::find_block_type(tensor.type)->name);
   return matrix;
 }
 
-void Loader::count(const compute::Matrix& matrix, const std::string& name) {
-  token_bytes_ += file_.find(name)->data.size();
-  token_weights_ += uint64_t{matrix.rows()} * matrix.inputs();
+void Loader::finish(const format::GgufTensor& tensor) {
+  file_.release(tensor);
+  placed_bytes_ += tensor.data.size();
+  if (options_.progress)
+    options_.progress(static_cast<double>(placed_bytes_) / static_cast<double>(file_.file_bytes()));
 }
 
 Result<MatrixPtr> Loader::table(const std::string& name, size_t rows, size_t inputs) {
   TERRACE_TRY(const format::GgufTensor* tensor, find(name));
-  const size_t found = tensor->shape.size() == 2 ? tensor->shape[1] : 0;
-  if (found == 0 || tensor->shape[0] != inputs || (rows != 0 && found != rows)) {
-    return fail("the tensor '{}' is [{}], expected [{}, {}]", name, fmt::join(tensor->shape, ", "), inputs,
-                rows == 0 ? found : rows);
-  }
-  MatrixPtr matrix = backend_.place({tensor->type, found, inputs, tensor->data});
-  if (!matrix)
-    return fail("the tensor '{}' is of type {}, which cannot be computed yet", name,
-                format::find_block_type(tensor->type)->name);
-  file_.release(*tensor);
-  placed_bytes_ += tensor->data.size();
-  if (options_.progress)
-    options_.progress(static_cast<double>(placed_bytes_) / static_cast<double>(file_.file_bytes()));
+  const uint64_t found = tensor->shape.size() == 2 && rows == 0 ? tensor->shape[1] : rows;
+  const uint64_t shape[] = {inputs, found};
+  TERRACE_TRY(tensor, find(name, shape));
+  TERRACE_TRY(auto matrix, place(*tensor, {tensor->type, found, inputs, tensor->data}));
+  finish(*tensor);
   return matrix;
+}
+
+Result<MatrixPtr> Loader::matrix(const std::string& name, size_t rows, size_t inputs) {
+  TERRACE_TRY(auto matrix, table(name, rows, inputs));
+  token_bytes_.dense += look_up(name)->data.size();
+  token_weights_ += uint64_t{matrix->rows()} * matrix->inputs();
+  return matrix;
+}
+
+Result<MatrixPtr> Loader::head(const std::string& name, size_t rows, size_t inputs) {
+  TERRACE_TRY(auto matrix, table(name, rows, inputs));
+  count_head(*matrix, name);
+  return matrix;
+}
+
+void Loader::count_head(const compute::Matrix& matrix, const std::string& name) {
+  token_bytes_.head += look_up(name)->data.size();
+  token_weights_ += uint64_t{matrix.rows()} * matrix.inputs();
+}
+
+Result<MatrixPtr> Loader::matrix_of_rows(const std::string& name, size_t rows, size_t inputs,
+                                         std::span<const size_t> chosen) {
+  const uint64_t shape[] = {inputs, rows};
+  TERRACE_TRY(const format::GgufTensor* tensor, find(name, shape));
+  const size_t row_bytes = tensor->data.size() / rows;
+  std::vector<std::byte> bytes;
+  for (const size_t row : chosen) {
+    const auto from = tensor->data.subspan(row * row_bytes, row_bytes);
+    bytes.insert(bytes.end(), from.begin(), from.end());
+  }
+  token_bytes_.dense += bytes.size();
+  token_weights_ += uint64_t{chosen.size()} * inputs;
+  return place(*tensor, {tensor->type, chosen.size(), inputs, bytes});
+}
+
+Result<MatrixPtr> Loader::row_matrix(const std::string& name, size_t inputs) {
+  TERRACE_TRY(const format::GgufTensor* tensor, find(name));
+  if (tensor->elements() != inputs)
+    return fail("the tensor '{}' has {} values, expected {}", name, tensor->elements(), inputs);
+  token_bytes_.dense += tensor->data.size();
+  token_weights_ += inputs;
+  return place(*tensor, {tensor->type, 1, inputs, tensor->data});
+}
+
+Result<std::vector<MatrixPtr>> Loader::matrices(const std::string& name, size_t count, size_t rows, size_t inputs,
+                                                double share, size_t first_row, size_t all_rows) {
+  if (all_rows == 0) all_rows = rows;
+  const uint64_t shape[] = {inputs, all_rows, count};
+  TERRACE_TRY(const format::GgufTensor* tensor, find(name, shape));
+  const size_t row_bytes = tensor->data.size() / (all_rows * count);
+  std::vector<MatrixPtr> matrices;
+  for (size_t i = 0; i < count; ++i) {
+    const auto data = tensor->data.subspan((i * all_rows + first_row) * row_bytes, rows * row_bytes);
+    TERRACE_TRY(auto matrix, place(*tensor, {tensor->type, rows, inputs, data}));
+    matrices.push_back(std::move(matrix));
+  }
+  if (first_row + rows == all_rows) finish(*tensor);
+  token_bytes_.experts += static_cast<uint64_t>(static_cast<double>(count * rows * row_bytes) * share);
+  token_weights_ += static_cast<uint64_t>(static_cast<double>(count * rows * inputs) * share);
+  return matrices;
+}
+
+compute::KvLayer Loader::reserve_kv(size_t heads, size_t key_size, size_t value_size) {
+  compute::KvLayer layer{options_.half_kv, heads, key_size, value_size};
+  layer.key_offset = reserve_page(layer.bytes());
+  layer.value_offset = layer.key_offset + heads * layer.key_bytes();
+  return layer;
+}
+
+namespace {
+/// A place of `bytes` at the end of `used`, on a cache line.
+size_t reserve(size_t& used, size_t bytes) {
+  const size_t offset = used;
+  used += (bytes + 63) / 64 * 64;
+  return offset;
+}
+}  // namespace
+
+size_t Loader::reserve_page(size_t bytes) { return reserve(page_bytes_, bytes); }
+size_t Loader::reserve_state(size_t bytes) { return reserve(state_bytes_, bytes); }
+
+Result<ModelInfo> Loader::info(size_t layers, size_t hidden) const {
+  ModelInfo info;
+  info.architecture = architecture_;
+  TERRACE_TRY(info.name, metadata().string_or("general.name", "unnamed"));
+  TERRACE_TRY(info.trained_context, count_or("context_length", 4096, size_t{1} << 31));
+  info.layers = layers;
+  info.hidden = hidden;
+  info.page_bytes = page_bytes_;
+  info.state_bytes = state_bytes_;
+  info.token_bytes = token_bytes_;
+  info.token_weights = token_weights_;
+  return info;
 }
 
 Result<std::vector<float>> Loader::vector(const std::string& name, size_t size) {
@@ -67,11 +209,20 @@ Result<std::vector<float>> Loader::vector(const std::string& name, size_t size) 
     return fail("the tensor '{}' has {} values of type {}, expected {} numbers", name, tensor->elements(), type.name,
                 size);
   }
-  token_bytes_ += tensor->data.size();
+  token_bytes_.dense += tensor->data.size();
   std::vector<float> values(size);
   for (size_t i = 0; i < size / type.values; ++i)
     type.codec->decode(tensor->data.data() + i * type.bytes, values.data() + i * type.values);
   return values;
+}
+
+Result<std::vector<float>> Loader::taps(const std::string& name, size_t channels, size_t kernel) {
+  TERRACE_TRY(const auto by_channel, vector(name, channels * kernel));
+  std::vector<float> taps(by_channel.size());
+  for (size_t c = 0; c < channels; ++c) {
+    for (size_t k = 0; k < kernel; ++k) taps[k * channels + c] = by_channel[c * kernel + k];
+  }
+  return taps;
 }
 
 Result<std::vector<float>> Loader::vector_or_none(const std::string& name, size_t size) {

@@ -1,6 +1,7 @@
 // What family files read a model through: typed metadata under the architecture's prefix, and checked tensors.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,25 +26,58 @@ class Loader {
   Result<size_t> count_or(std::string_view key, size_t fallback, size_t largest) const;
   Result<float> number_or(std::string_view key, double fallback) const;
   Result<std::string> string_or(std::string_view key, std::string fallback) const;
+  bool has_key(std::string_view key) const { return metadata().contains(full_key(key)); }
+  /// As count_or() for a key that is one number for all layers or an array with one per layer; no fallback: required.
+  Result<size_t> count_of_layer(std::string_view key, size_t layer, std::optional<size_t> fallback,
+                                size_t largest) const;
+  /// The integers (or booleans) of an array key; at least `size`.
+  Result<std::vector<int64_t>> integers(std::string_view key, size_t size) const;
+  Result<float> epsilon() const;  ///< of the RMS norms
+  /// Layers before the draft head's, which `block_count` includes where the file has one.
+  Result<size_t> trunk_layers() const;
+  /// Whether a draft head is to be loaded; its layer is the one after the trunk's.
+  bool has_draft_head() const { return options_.draft_head; }
 
-  bool has(std::string_view tensor) const { return file_.find(tensor) != nullptr; }
+  bool has(std::string_view tensor) const { return look_up(tensor) != nullptr; }
   /// The matrix of that name, with `rows` outputs of `inputs` weights; 0 rows: as many as the file has.
   Result<MatrixPtr> matrix(const std::string& name, size_t rows, size_t inputs);
+  /// A matrix of some of a tensor's rows, in the order given.
+  Result<MatrixPtr> matrix_of_rows(const std::string& name, size_t rows, size_t inputs, std::span<const size_t> chosen);
+  /// A matrix of one row, which files store as a vector.
+  Result<MatrixPtr> row_matrix(const std::string& name, size_t inputs);
+  /// The matrices of a 3-dimensional tensor, one per expert, of which a token reads the given share. `first_row` and
+  /// `all_rows` cut rows out of each (all_rows 0: there are no others).
+  Result<std::vector<MatrixPtr>> matrices(const std::string& name, size_t count, size_t rows, size_t inputs,
+                                          double share, size_t first_row = 0, size_t all_rows = 0);
+  /// The output matrix, whose bytes are counted apart.
+  Result<MatrixPtr> head(const std::string& name, size_t rows, size_t inputs);
   /// The same for a table of which a token reads one row.
   Result<MatrixPtr> table(const std::string& name, size_t rows, size_t inputs);
   /// The vector of that name in floats.
   Result<std::vector<float>> vector(const std::string& name, size_t size);
+  /// The taps of a convolution of `channels` on their own, as [kernel][channels]; files have them by channel.
+  Result<std::vector<float>> taps(const std::string& name, size_t channels, size_t kernel);
   /// As vector(), or empty when the file has no such tensor.
   Result<std::vector<float>> vector_or_none(const std::string& name, size_t size);
 
-  /// File bytes and weights of all matrices and vectors loaded so far, tables aside.
-  uint64_t token_bytes() const { return token_bytes_; }
-  uint64_t token_weights() const { return token_weights_; }
   /// Counts a table among what each token reads, since it is the output matrix, too.
-  void count(const compute::Matrix& matrix, const std::string& name);
+  void count_head(const compute::Matrix& matrix, const std::string& name);
+
+  /// A place in the page for a layer's keys and values.
+  compute::KvLayer reserve_kv(size_t heads, size_t key_size, size_t value_size);
+  /// A place of so many bytes in a page, or in a sequence's state; returns its offset.
+  size_t reserve_page(size_t bytes);
+  size_t reserve_state(size_t bytes);
+
+  /// What a model says of itself, once all its parts are loaded.
+  Result<ModelInfo> info(size_t layers, size_t hidden) const;
 
  private:
+  const format::GgufTensor* look_up(std::string_view name) const;
   Result<const format::GgufTensor*> find(const std::string& name) const;
+  Result<const format::GgufTensor*> find(const std::string& name, std::span<const uint64_t> shape) const;
+  Result<MatrixPtr> place(const format::GgufTensor& tensor, const compute::MatrixView& view) const;
+  void finish(const format::GgufTensor& tensor);
   std::string full_key(std::string_view key) const { return architecture_ + "." + std::string(key); }
 
   const format::GgufFile& file_;
@@ -51,7 +85,9 @@ class Loader {
   const LoadOptions& options_;
   std::string architecture_;
   uint64_t placed_bytes_ = 0;
-  uint64_t token_bytes_ = 0;
+  TokenBytes token_bytes_;
+  size_t page_bytes_ = 0;
+  size_t state_bytes_ = 0;
   uint64_t token_weights_ = 0;
 };
 

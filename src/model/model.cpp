@@ -9,9 +9,17 @@ struct Family {
   std::string_view architecture;
   Result<std::unique_ptr<Model>> (*load)(Loader&);
 };
-constexpr Family kFamilies[] = {{"llama", load_llama}};
+constexpr Family kFamilies[] = {
+    {"llama", load_llama},      {"qwen2", load_qwen},      {"qwen3", load_qwen},          {"granite", load_llama},
+    {"qwen3moe", load_qwen},    {"gpt-oss", load_gpt_oss}, {"qwen3next", load_qwen3next}, {"qwen35", load_qwen35},
+    {"qwen35moe", load_qwen35}, {"lfm2", load_lfm2},       {"lfm2moe", load_lfm2},
+};
 
 }  // namespace
+
+Status Model::draft(const DraftStep&, compute::Rows) {
+  return fail("this model was loaded without a multi-token-prediction head");
+}
 
 Result<std::unique_ptr<Model>> load_model(const format::GgufFile& file, compute::Backend& backend,
                                           const LoadOptions& options) {
@@ -19,7 +27,10 @@ Result<std::unique_ptr<Model>> load_model(const format::GgufFile& file, compute:
   for (const Family& family : kFamilies) {
     if (family.architecture != architecture) continue;
     Loader loader(file, backend, options, architecture);
-    return family.load(loader);
+    TERRACE_TRY(auto model, family.load(loader));
+    if (options.draft_head && model->info().draft_width == 0)
+      return fail("'{}' models have no multi-token-prediction head", architecture);
+    return model;
   }
   std::string known;
   for (const Family& family : kFamilies) known += (known.empty() ? "" : ", ") + std::string(family.architecture);

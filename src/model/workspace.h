@@ -21,6 +21,12 @@ class Workspace {
     used_ += count * stride;
     return rows;
   }
+  /// A copy of some rows.
+  compute::Rows chosen(const compute::Rows& from, std::span<const size_t> wanted) {
+    const compute::Rows copy = rows(wanted.size(), from.width);
+    for (size_t i = 0; i < wanted.size(); ++i) std::copy_n(from.row(wanted[i]), from.width, copy.row(i));
+    return copy;
+  }
   static size_t padded(size_t width) { return (width + 15) / 16 * 16; }
 
  private:

@@ -149,22 +149,23 @@ TEST(Embed, GivesTheRowsOfTheTable) {
     std::vector<int32_t> tokens;
     for (int32_t i = 0; i < 60; ++i) tokens.push_back(i * 7 % 50);
     OwnRows out(tokens.size(), 256, 272);
-    owner->embed(*placed, tokens, out.rows());
+    owner->embed(*placed, tokens, 1, out.rows());
     for (size_t i = 0; i < tokens.size(); ++i)
       ASSERT_TRUE(same_bits(std::span(out.rows().row(i), 256), table.row(tokens[i])));
   }
 }
 
-TEST(Norm, IsTheKernelRowByRow) {
+TEST(Add, IsTheKernelsRowByRow) {
   std::mt19937 random(16);
   OwnRows x(100, random_floats(random, 100 * 37));
   const auto gain = random_floats(random, 100);
   const auto owner = backend("auto", 3);
   OwnRows out(37, 100, 112);
-  owner->norm(x.rows(), {gain.data(), 1e-6F}, out.rows());
+  owner->add(x.rows(), Norm{gain.data(), 1e-6F}, 1, out.rows());
   std::vector<float> expected(100);
   for (size_t r = 0; r < 37; ++r) {
     kScalarKernels.rms_norm(x.rows().row(r), gain.data(), 100, 1e-6F, expected.data());
+    for (float& value : expected) value += 0.0F;  // what it is added to; turns -0 into 0
     ASSERT_TRUE(same_bits(std::span(out.rows().row(r), 100), expected));
   }
 }

@@ -138,9 +138,12 @@ TEST(RmsNorm, ZerosStayZeros) {
   }
 }
 
-double exact_activation(Activation activation, double x) {
-  if (activation == Activation::silu) return x / (1 + std::exp(-x));
-  return x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x))) / 2;
+double exact_gate(GateFunction function, double x, double up) {
+  if (function == GateFunction::silu) return x / (1 + std::exp(-x)) * up;
+  if (function == GateFunction::gelu_tanh)
+    return x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x))) / 2 * up;
+  const double limited = std::min(x, 7.0);
+  return limited / (1 + std::exp(-1.702 * limited)) * (std::clamp(up, -7.0, 7.0) + 1);
 }
 
 TEST(Gate, FollowsItsFunction) {
@@ -148,22 +151,82 @@ TEST(Gate, FollowsItsFunction) {
   for (float value = -120; value <= 120; value += 0.0625F) x.push_back(value);
   for (const float value : {0.0F, -0.0F, 1e-30F, 1e4F, -1e4F, 1e30F, -1e30F}) x.push_back(value);
   std::mt19937 random(6);
-  const auto up = random_floats(random, x.size());
-  for (const Activation activation : {Activation::silu, Activation::gelu_tanh}) {
+  const auto up = random_floats(random, x.size(), 5);
+  for (const GateFunction function : {GateFunction::silu, GateFunction::gelu_tanh, GateFunction::clamped_swiglu}) {
     std::vector<float> expected(x.size());
-    kScalarKernels.gate(activation, x.data(), up.data(), x.size(), expected.data());
+    kScalarKernels.gate(function, x.data(), up.data(), x.size(), expected.data());
     for (size_t i = 0; i < x.size(); ++i) {
-      const double exact = exact_activation(activation, x[i]) * up[i];
+      const double exact = exact_gate(function, x[i], up[i]);
       ASSERT_NEAR(expected[i], exact, std::fabs(exact) * 2e-6 + 1e-8) << x[i];
     }
     for (const Kernels* kernels : usable_kernels()) {
       for (const size_t size : {x.size(), size_t{1}, size_t{15}, size_t{16}, size_t{17}, size_t{45}}) {
         std::vector<float> out(size + 1, 99.0F);
-        kernels->gate(activation, x.data(), up.data(), size, out.data());
+        kernels->gate(function, x.data(), up.data(), size, out.data());
         ASSERT_TRUE(same_bits(std::span(out).first(size), std::span(expected).first(size)))
             << kernels->name << " " << size;
         ASSERT_EQ(out[size], 99.0F) << "written past the end";
       }
+    }
+  }
+}
+
+TEST(Activate, FollowsItsFunction) {
+  std::mt19937 random(9);
+  const auto x = random_floats(random, 301, 20);
+  for (const Activation activation : {Activation::none, Activation::silu, Activation::sigmoid}) {
+    std::vector<float> expected = x;
+    kScalarKernels.activate(activation, expected.data(), expected.size());
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double sigmoid = 1 / (1 + std::exp(-double{x[i]}));
+      const double exact = activation == Activation::none   ? x[i]
+                           : activation == Activation::silu ? x[i] * sigmoid
+                                                            : sigmoid;
+      ASSERT_NEAR(expected[i], exact, std::fabs(exact) * 2e-6 + 1e-30) << x[i];
+    }
+    for (const Kernels* kernels : usable_kernels()) {
+      std::vector<float> out = x;
+      kernels->activate(activation, out.data(), out.size());
+      ASSERT_TRUE(same_bits(out, expected)) << kernels->name;
+    }
+  }
+}
+
+TEST(Softmax, AddsUpToOneAndIsTheSameEverywhere) {
+  std::mt19937 random(10);
+  for (const size_t size : {1, 2, 10, 16, 17, 100}) {
+    const auto x = random_floats(random, size, 4);
+    std::vector<float> expected = x;
+    kScalarKernels.softmax(expected.data(), size);
+    double sum = 0, exact_sum = 0;
+    for (const float value : expected) sum += value;
+    for (const float value : x) exact_sum += std::exp(double{value});
+    EXPECT_NEAR(sum, 1, 1e-6);
+    for (size_t i = 0; i < size; ++i) ASSERT_NEAR(expected[i], std::exp(double{x[i]}) / exact_sum, 1e-6);
+    for (const Kernels* kernels : usable_kernels()) {
+      std::vector<float> out = x;
+      kernels->softmax(out.data(), size);
+      ASSERT_TRUE(same_bits(out, expected)) << kernels->name << " " << size;
+    }
+  }
+}
+
+TEST(Combine, WeighsRowsInOrder) {
+  std::mt19937 random(12);
+  const size_t size = 77;
+  const auto a = random_floats(random, size), b = random_floats(random, size), before = random_floats(random, size);
+  const float* rows[] = {a.data(), b.data()};
+  const float weights[] = {0.7F, -1.25F};
+  for (const bool accumulate : {false, true}) {
+    std::vector<float> expected(size);
+    for (size_t i = 0; i < size; ++i) {
+      const float sum = std::fma(b[i], weights[1], std::fma(a[i], weights[0], 0.0F)) * 0.5F;
+      expected[i] = accumulate ? before[i] + sum : sum;
+    }
+    for (const Kernels* kernels : usable_kernels()) {
+      std::vector<float> out = before;
+      kernels->combine(rows, weights, 2, size, 0.5F, accumulate, out.data());
+      ASSERT_TRUE(same_bits(out, expected)) << kernels->name;
     }
   }
 }

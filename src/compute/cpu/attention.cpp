@@ -8,11 +8,11 @@
 namespace terrace::compute {
 namespace {
 
-/// Turns the rotated pairs of each head of a row. `turns` holds cosine and sine per pair.
-void rotate(float* row, size_t heads, size_t size, RopePairs pairs, std::span<const float> turns) {
+/// Turns the rotated pairs of each head of a row, `stride` apart. `turns` holds cosine and sine per pair.
+void rotate(float* row, size_t heads, size_t stride, RopePairs pairs, std::span<const float> turns) {
   const size_t count = turns.size() / 2;
   const size_t step = pairs == RopePairs::adjacent ? 2 : 1, distance = pairs == RopePairs::adjacent ? 1 : count;
-  for (size_t head = 0; head < heads; ++head, row += size) {
+  for (size_t head = 0; head < heads; ++head, row += stride) {
     for (size_t i = 0; i < count; ++i) {
       const float cos = turns[2 * i], sin = turns[2 * i + 1];
       float &a = row[step * i], &b = row[step * i + distance];
@@ -58,21 +58,31 @@ void CpuBackend::turns(const Rope& rope, std::span<const RowSpan> spans, Rows ou
 void CpuBackend::rotate_and_store(const Attention& attention, std::span<const RowSpan> spans) {
   const KvLayer& layer = *attention.kv;
   const size_t key_width = layer.heads * layer.key_size, value_width = layer.heads * layer.value_size;
+  const size_t query_stride = layer.key_size + (attention.gated ? layer.value_size : 0);
+  const auto norm_heads = [&](const std::optional<Norm>& norm, float* row, size_t heads, size_t size, size_t stride) {
+    for (size_t head = 0; norm && head < heads; ++head)
+      kernels_->rms_norm(row + head * stride, norm->gain, size, norm->epsilon, row + head * stride);
+  };
   const auto do_row = [&](const RowSpan& span, size_t r) {
     const size_t row = span.first_row + r;
     const auto position = static_cast<size_t>(span.first_position) + r;
     const std::span<const float> turns(attention.turns.row(row), attention.turns.width);
-    rotate(attention.queries.row(row), attention.heads, layer.key_size, attention.pairs, turns);
-    rotate(attention.keys.row(row), layer.heads, layer.key_size, attention.pairs, turns);
+    float* queries = attention.queries.row(row);
+    norm_heads(attention.query_norm, queries, attention.heads, layer.key_size, query_stride);
+    rotate(queries, attention.heads, query_stride, attention.pairs, turns);
+    if (!attention.keys.data) return;
+    float *keys = attention.keys.row(row), *values = attention.values.row(row);
+    norm_heads(attention.value_norm, values, layer.heads, layer.value_size, layer.value_size);
+    norm_heads(attention.key_norm, keys, layer.heads, layer.key_size, layer.key_size);
+    rotate(keys, layer.heads, layer.key_size, attention.pairs, turns);
     std::byte* page = span.pages[position / kAttentionBlock];
-    const float *keys = attention.keys.row(row), *values = attention.values.row(row);
-    if (!layer.half) return store_position(layer, page, position % kAttentionBlock, keys, values);
+    if (!layer.half) return store_position<float>(layer, page, position % kAttentionBlock, keys, values);
     // The rows themselves hold the halves on their way: what follows needs only the pages.
-    auto* half_keys = reinterpret_cast<uint16_t*>(attention.keys.row(row));
-    auto* half_values = reinterpret_cast<uint16_t*>(attention.values.row(row));
+    auto* half_keys = reinterpret_cast<uint16_t*>(keys);
+    auto* half_values = reinterpret_cast<uint16_t*>(values);
     kernels_->to_half(keys, key_width, half_keys);
     kernels_->to_half(values, value_width, half_values);
-    store_position(layer, page, position % kAttentionBlock, half_keys, half_values);
+    store_position<uint16_t>(layer, page, position % kAttentionBlock, half_keys, half_values);
   };
   for (const RowSpan& span : spans) {
     const auto rows = [&](size_t first, size_t last) {
@@ -88,6 +98,7 @@ void CpuBackend::rotate_and_store(const Attention& attention, std::span<const Ro
 void CpuBackend::attend(const Attention& attention, std::span<const RowSpan> spans) {
   const KvLayer& layer = *attention.kv;
   const size_t group = attention.heads / layer.heads;
+  const size_t query_stride = layer.key_size + (attention.gated ? layer.value_size : 0);
   size_t queries = 0;
   for (const RowSpan& span : spans) queries += span.rows * attention.heads;
   // Tiles share a head's keys; with few queries smaller tiles keep all members busy.
@@ -97,13 +108,17 @@ void CpuBackend::attend(const Attention& attention, std::span<const RowSpan> spa
   const auto do_item = [&](const RowSpan& span, size_t head, size_t first) {
     const float* query[kQueryTile];
     float* out[kQueryTile];
+    const float* gates[kQueryTile];
+    float sinks[kQueryTile];
     int32_t low[kQueryTile], high[kQueryTile];
     const size_t count = std::min(tile, span.rows * group - first);
     for (size_t i = 0; i < count; ++i) {
       const size_t r = (first + i) / group, query_head = head * group + (first + i) % group;
       high[i] = span.first_position + static_cast<int32_t>(r);
       low[i] = attention.window > 0 ? std::max(0, high[i] - attention.window + 1) : 0;
-      query[i] = attention.queries.row(span.first_row + r) + query_head * layer.key_size;
+      query[i] = attention.queries.row(span.first_row + r) + query_head * query_stride;
+      gates[i] = query[i] + layer.key_size;
+      if (attention.sinks) sinks[i] = attention.sinks[query_head];
       out[i] = attention.out.row(span.first_row + r) + query_head * layer.value_size;
     }
     const AttentionTask task{query,
@@ -117,7 +132,9 @@ void CpuBackend::attend(const Attention& attention, std::span<const RowSpan> spa
                              layer.key_size,
                              layer.value_size,
                              layer.value_stride(),
-                             attention.scale};
+                             attention.scale,
+                             attention.gated ? gates : nullptr,
+                             attention.sinks ? sinks : nullptr};
     (layer.half ? kernels_->attention_f16 : kernels_->attention_f32)(task);
   };
   // The last tiles of a span see the most positions, so they go first.

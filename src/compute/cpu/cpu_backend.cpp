@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/cpu.h"
+#include "compute/cpu/tiles.h"
 
 namespace terrace::compute {
 
@@ -37,21 +38,55 @@ CpuBackend::CpuBackend(const CpuOptions& options, const Kernels* kernels, size_t
     : kernels_(kernels),
       float_activations_(options.float_activations),
       team_(threads, usable_cores()),
-      scratch_(threads) {}
+      scratch_(threads),
+      gathered_(threads) {}
 
-void CpuBackend::embed(const Matrix& table, std::span<const int32_t> tokens, Rows out) {
+void CpuBackend::embed(const Matrix& table, std::span<const int32_t> tokens, float scale, Rows out) {
   const auto& matrix = static_cast<const CpuMatrix&>(table);
   team_.for_each(tokens.size(), 8, [&](size_t first, size_t last) {
     for (size_t i = first; i < last; ++i) {
       const auto token = static_cast<size_t>(tokens[i]);
       matrix.kernels->decode_lane(matrix.panel(token / kPanel), matrix.inputs(), token % kPanel, out.row(i));
+      if (scale != 1) {
+        for (size_t j = 0; j < out.width; ++j) out.row(i)[j] *= scale;
+      }
     }
   });
 }
 
-void CpuBackend::norm(Rows x, const Norm& norm, Rows out) {
-  team_.for_each(x.count, 8, [&](size_t first, size_t last) {
-    for (size_t r = first; r < last; ++r) kernels_->rms_norm(x.row(r), norm.gain, x.width, norm.epsilon, out.row(r));
+void CpuBackend::normalize(const float* x, size_t width, const Norm& norm, float* out) const {
+  const size_t size = width / norm.groups;
+  for (size_t i = 0; i < width; i += size)
+    kernels_->rms_norm(x + i, norm.gain ? norm.gain + i : nullptr, size, norm.epsilon, out + i);
+}
+
+void CpuBackend::for_pieces(size_t count, size_t grain, FunctionRef<void(size_t, size_t, size_t)> work) {
+  std::atomic<size_t> next{0};
+  const auto member_work = [&](size_t member) {
+    for (;;) {
+      const size_t first = next.fetch_add(grain, std::memory_order_relaxed);
+      if (first >= count) return;
+      work(member, first, std::min(first + grain, count));
+    }
+  };
+  if (count <= grain) return member_work(0);
+  team_.run(member_work);
+}
+
+void CpuBackend::add(Rows x, const std::optional<Norm>& norm, float scale, Rows out) {
+  if (norm) {
+    for (Buffer& buffer : scratch_) grown(buffer, x.width * sizeof(float));
+  }
+  for_pieces(x.count, 8, [&](size_t member, size_t first, size_t last) {
+    for (size_t r = first; r < last; ++r) {
+      const float* from = x.row(r);
+      if (norm) {
+        float* normed = scratch_[member].as<float>();
+        normalize(from, x.width, *norm, normed);
+        from = normed;
+      }
+      kernels_->add_scaled(from, scale, x.width, out.row(r));
+    }
   });
 }
 

@@ -63,13 +63,18 @@ class CpuBackend : public Backend {
   static Result<std::unique_ptr<CpuBackend>> create(const CpuOptions& options);
 
   std::unique_ptr<Matrix> place(const MatrixView& view) override;
-  void embed(const Matrix& table, std::span<const int32_t> tokens, Rows out) override;
-  void norm(Rows x, const Norm& norm, Rows out) override;
+  void embed(const Matrix& table, std::span<const int32_t> tokens, float scale, Rows out) override;
+  void add(Rows x, const std::optional<Norm>& norm, float scale, Rows out) override;
   void linear(Rows x, const std::optional<Norm>& norm, std::span<const Linear> outputs) override;
   void gated_linear(Rows x, const std::optional<Norm>& norm, const Matrix& gate, const Matrix& up,
                     GateFunction function, Rows out) override;
   void turns(const Rope& rope, std::span<const RowSpan> spans, Rows out) override;
   void attention(const Attention& attention, std::span<const RowSpan> spans) override;
+  void route(Rows scores, const Router& router, Rows shared, const Routes& routes) override;
+  void experts(Rows x, const std::optional<Norm>& norm, std::span<const Expert> experts, GateFunction function,
+               const Routes& routes, float scale, bool accumulate, Rows out) override;
+  void convolution(const Convolution& convolution, std::span<const RowSpan> spans) override;
+  void delta_rule(const DeltaRule& rule, std::span<const RowSpan> spans) override;
   std::string_view instruction_set() const override { return kernels_->name; }
   size_t threads() const override { return team_.size(); }
 
@@ -99,10 +104,32 @@ class CpuBackend : public Backend {
                      std::byte* scratch) const;
   /// Prepares x, then calls work(input, first, last) on pieces of 0..count, all on the team.
   void with_input(Rows x, const std::optional<Norm>& norm, Needs needs, size_t count, size_t grain,
-                  FunctionRef<void(const Input&, size_t, size_t)> work);
+                  FunctionRef<void(size_t member, const Input&, size_t, size_t)> work);
+  void normalize(const float* x, size_t width, const Norm& norm, float* out) const;
+  /// Calls work(member, first, last) on pieces of 0..count; a single piece stays on the caller.
+  void for_pieces(size_t count, size_t grain, FunctionRef<void(size_t, size_t, size_t)> work);
+  void finish_tile(const Linear& output, size_t panel, size_t row, size_t rows, float* tile) const;
   void multiply(const CpuMatrix& matrix, size_t panel, const Input& input, size_t first_row, size_t rows,
                 float* tile) const;
   size_t panel_grain(size_t panels, size_t panel_bytes, size_t rows) const;
+
+  /// The rows of one expert: places first..first + count in the order by expert.
+  struct ExpertGroup {
+    size_t expert, first, count;
+  };
+  /// A piece of work: some panels of one expert.
+  struct ExpertPiece {
+    size_t group, first_panel, last_panel;
+  };
+  void choose_experts(const float* scores, size_t count, const Router& router, int32_t* chosen, float* weights,
+                      float* scratch) const;
+  void group_by_expert(const Routes& routes, size_t experts);
+  void cut_experts(std::span<const Expert> experts, const Matrix* Expert::* matrix, size_t matrices);
+  Input rows_of_group(const Input& input, size_t first, size_t count, Needs needs, size_t width,
+                      std::byte* scratch) const;
+  void gate_and_up(Rows x, const std::optional<Norm>& norm, std::span<const Expert> experts, GateFunction function,
+                   Rows hidden);
+  void down(Rows hidden, std::span<const Expert> experts, Rows out);
 
   void rotate_and_store(const Attention& attention, std::span<const RowSpan> spans);
   void attend(const Attention& attention, std::span<const RowSpan> spans);
@@ -111,8 +138,15 @@ class CpuBackend : public Backend {
   bool float_activations_;
   ThreadTeam team_;
   WeightMemory weights_;
-  std::vector<Buffer> scratch_;  // one per member, for inputs that each member prepares for itself
-  Buffer shared_scratch_;        // for inputs that the team prepares together
+  std::vector<Buffer> scratch_;   // one per member, for inputs that each member prepares for itself
+  Buffer shared_scratch_;         // for inputs that the team prepares together
+  std::vector<Buffer> gathered_;  // one per member, for rows of one expert
+  // The expert stage: rows in the order by expert, and what its two products yield.
+  std::vector<ExpertGroup> groups_;
+  std::vector<ExpertPiece> pieces_;
+  std::vector<int32_t> group_rows_;  // place -> row
+  std::vector<int32_t> places_;      // row * used + i -> place
+  Buffer hidden_, expert_outputs_;
 };
 
 }  // namespace terrace::compute

@@ -1,38 +1,17 @@
 // Products of activations with matrices: the input is prepared once for all outputs, the panels are shared out to the
 // team.
 #include <algorithm>
-#include <cstring>
 
 #include "compute/cpu/cpu_backend.h"
+#include "compute/cpu/tiles.h"
 
 namespace terrace::compute {
 namespace {
-
-constexpr size_t kTile = 8;  // rows per pass over a panel
 
 // Below this many inputs every member prepares all of them for itself: cheaper than waiting for the others.
 constexpr size_t kOwnInputs = 16384;
 
 size_t round_up(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
-
-std::byte* grown(Buffer& buffer, size_t bytes) {
-  if (buffer.size() < bytes) buffer = Buffer(std::max(bytes, 2 * buffer.size()), Purpose::activations);
-  return buffer.data();
-}
-
-/// A tile's row to its place in the output; whole panels without a bias are the common case.
-void put_outputs(const float* tile, const float* bias, size_t width, bool accumulate, float* out) {
-  if (bias || width < kPanel) {
-    for (size_t i = 0; i < width; ++i) {
-      const float value = bias ? tile[i] + bias[i] : tile[i];
-      out[i] = accumulate ? out[i] + value : value;
-    }
-  } else if (accumulate) {
-    for (size_t i = 0; i < kPanel; ++i) out[i] += tile[i];
-  } else {
-    std::memcpy(out, tile, kPanel * sizeof(float));
-  }
-}
 
 }  // namespace
 
@@ -60,20 +39,21 @@ CpuBackend::Input CpuBackend::prepare_rows(Rows x, size_t first, size_t last, co
   }
   if (needs.codes) input.codes = codes;
   for (size_t r = first; r < last; ++r) {
-    if (norm) kernels_->rms_norm(x.row(r), norm->gain, x.width, norm->epsilon, floats + r * stride);
+    if (norm) normalize(x.row(r), x.width, *norm, floats + r * stride);
     if (needs.codes) kernels_->quantize(input.floats + r * input.float_stride, input.blocks, codes + r * input.blocks);
   }
   return input;
 }
 
 void CpuBackend::with_input(Rows x, const std::optional<Norm>& norm, Needs needs, size_t count, size_t grain,
-                            FunctionRef<void(const Input&, size_t, size_t)> work) {
+                            FunctionRef<void(size_t, const Input&, size_t, size_t)> work) {
   const size_t bytes = input_bytes(x.count, x.width, norm, needs);
   if (x.count * x.width > kOwnInputs) {
     std::byte* scratch = grown(shared_scratch_, bytes);
     team_.for_each(x.count, 4, [&](size_t first, size_t last) { prepare_rows(x, first, last, norm, needs, scratch); });
     const Input input = prepare_rows(x, 0, 0, norm, needs, scratch);
-    return team_.for_each(count, grain, [&](size_t first, size_t last) { work(input, first, last); });
+    return for_pieces(count, grain,
+                      [&](size_t member, size_t first, size_t last) { work(member, input, first, last); });
   }
   for (Buffer& buffer : scratch_) grown(buffer, bytes);
   std::atomic<size_t> next{0};
@@ -82,7 +62,7 @@ void CpuBackend::with_input(Rows x, const std::optional<Norm>& norm, Needs needs
     for (;;) {
       const size_t first = next.fetch_add(grain, std::memory_order_relaxed);
       if (first >= count) return;
-      work(input, first, std::min(first + grain, count));
+      work(member, input, first, std::min(first + grain, count));
     }
   });
 }
@@ -92,7 +72,8 @@ void CpuBackend::multiply(const CpuMatrix& matrix, size_t panel, const Input& in
                           float* tile) const {
   const std::byte* data = matrix.panel(panel);
   if (needs_of(matrix).codes)
-    matrix.kernels->dot_codes(data, input.blocks, input.codes + first_row * input.blocks, input.blocks, rows, tile);
+    matrix.kernels->dot_codes(data, matrix.inputs() / kBlock, input.codes + first_row * input.blocks, input.blocks,
+                              rows, tile);
   else
     matrix.kernels->dot_floats(data, matrix.inputs(), input.floats + first_row * input.float_stride, input.float_stride,
                                rows, tile);
@@ -103,6 +84,20 @@ size_t CpuBackend::panel_grain(size_t panels, size_t panel_bytes, size_t rows) c
   const size_t balanced = std::max<size_t>(1, panels / (team_.size() * 4));
   if (rows <= kTile) return balanced;
   return std::clamp<size_t>((size_t{256} << 10) / panel_bytes, 1, balanced);
+}
+
+/// Bias, scale and activation of a tile of outputs, and its way to their place.
+void CpuBackend::finish_tile(const Linear& output, size_t panel, size_t row, size_t rows, float* tile) const {
+  const size_t at = panel * kPanel, width = std::min(kPanel, output.weight->rows() - at);
+  for (size_t r = 0; r < rows; ++r) {
+    float* values = tile + r * kPanel;
+    if (output.bias) add_to(values, output.bias + at, width);
+    if (output.scale != 1) {
+      for (size_t i = 0; i < kPanel; ++i) values[i] *= output.scale;
+    }
+    if (output.activation != Activation::none) kernels_->activate(output.activation, values, kPanel);
+    put_tile_row(values, width, output.accumulate, output.out.row(row + r) + at);
+  }
 }
 
 void CpuBackend::linear(Rows x, const std::optional<Norm>& norm, std::span<const Linear> outputs) {
@@ -120,13 +115,9 @@ void CpuBackend::linear(Rows x, const std::optional<Norm>& norm, std::span<const
     alignas(64) float tile[kTile * kPanel];
     const auto& matrix = static_cast<const CpuMatrix&>(*output.weight);
     multiply(matrix, panel, input, row, rows, tile);
-    const size_t at = panel * kPanel, width = std::min(kPanel, matrix.rows() - at);
-    const float* bias = output.bias ? output.bias + at : nullptr;
-    for (size_t r = 0; r < rows; ++r) {
-      put_outputs(tile + r * kPanel, bias, width, output.accumulate, output.out.row(row + r) + at);
-    }
+    finish_tile(output, panel, row, rows, tile);
   };
-  const auto do_panels = [&](const Input& input, size_t first, size_t last) {
+  const auto do_panels = [&](size_t, const Input& input, size_t first, size_t last) {
     for (size_t row = 0; row < x.count; row += kTile) {
       size_t offset = 0;
       for (const Linear& output : outputs) {
@@ -147,18 +138,15 @@ void CpuBackend::gated_linear(Rows x, const std::optional<Norm>& norm, const Mat
   Needs needs = needs_of(gate);
   needs.floats |= needs_of(up).floats;
   needs.codes |= needs_of(up).codes;
-  const Activation activation = function == GateFunction::silu ? Activation::silu : Activation::gelu_tanh;
   const auto do_tile = [&](const Input& input, size_t panel, size_t row, size_t rows) {
     alignas(64) float gate_tile[kTile * kPanel], up_tile[kTile * kPanel];
     multiply(gates, panel, input, row, rows, gate_tile);
     multiply(ups, panel, input, row, rows, up_tile);
-    kernels_->gate(activation, gate_tile, up_tile, rows * kPanel, gate_tile);
+    kernels_->gate(function, gate_tile, up_tile, rows * kPanel, gate_tile);
     const size_t at = panel * kPanel, width = std::min(kPanel, gates.rows() - at);
-    for (size_t r = 0; r < rows; ++r) {
-      put_outputs(gate_tile + r * kPanel, nullptr, width, /*accumulate=*/false, out.row(row + r) + at);
-    }
+    for (size_t r = 0; r < rows; ++r) put_tile_row(gate_tile + r * kPanel, width, false, out.row(row + r) + at);
   };
-  const auto do_panels = [&](const Input& input, size_t first, size_t last) {
+  const auto do_panels = [&](size_t, const Input& input, size_t first, size_t last) {
     for (size_t row = 0; row < x.count; row += kTile) {
       for (size_t panel = first; panel < last; ++panel) do_tile(input, panel, row, std::min(kTile, x.count - row));
     }

@@ -51,7 +51,8 @@ std::unique_ptr<Matrix> CpuBackend::place(const MatrixView& view) {
   if (!type || !type->codec || !kernels || view.inputs % type->values != 0) return nullptr;
   const size_t panel_bytes = view.inputs / type->values * type->codec->panel_bytes;
   auto matrix = std::make_unique<CpuMatrix>(view, panel_bytes, kernels, weights_);
-  const size_t grain = std::max<size_t>(1, (size_t{1} << 20) / matrix->panel_bytes());
+  const size_t grain =
+      std::clamp<size_t>((size_t{1} << 20) / matrix->panel_bytes(), 1, matrix->panels() / (2 * team_.size()) + 1);
   team_.for_each(matrix->panels(), grain,
                  [&](size_t first, size_t last) { pack_panels(view, *type, *matrix, first, last); });
   return matrix;

@@ -1,12 +1,11 @@
-// The attention block: norm, q/k/v projections, rope, attention over the pages, output projection onto the residual.
+// The attention block: norm, q/k/v projections, rope, attention over the pages, output projection.
 #pragma once
 
-#include "model/loader.h"
-#include "model/workspace.h"
+#include "model/blocks/block.h"
 
 namespace terrace::model {
 
-/// Sizes that the attention layers of a model share.
+/// What a layer's attention is made of. Norms, biases and sinks are taken where the file has them.
 struct AttentionShape {
   size_t hidden = 0;
   size_t heads = 0;
@@ -14,27 +13,32 @@ struct AttentionShape {
   size_t key_size = 0;
   size_t value_size = 0;
   compute::RopePairs pairs = compute::RopePairs::adjacent;
+  size_t rope = 0;  ///< index among the model's ropes; kNoRope: positions do not matter
   float scale = 1;
   float epsilon = 0;
+  int32_t window = 0;  ///< 0: all positions
+  bool gated = false;  ///< attn_q has, per head, queries and then gates of the output
+  bool normed = true;  ///< there is an attn_norm before the projections
+  Residual residual;
 };
-/// Reads the sizes from metadata; heads must be a multiple of kv heads, and head sizes within what backends can hold.
-Result<AttentionShape> load_attention_shape(const Loader& loader, compute::RopePairs pairs);
+constexpr size_t kNoRope = ~size_t{0};
 
-class AttentionBlock {
+/// Reads the sizes from metadata for layer `layer`; heads must be a multiple of kv heads, and head sizes within what
+/// backends can hold.
+Result<AttentionShape> load_attention_shape(const Loader& loader, compute::RopePairs pairs, size_t layer = 0);
+
+class AttentionBlock : public Block {
  public:
-  /// Loads `blk.<layer>.attn_*`; its keys and values take place in the page from `page_bytes` on, which grows by their
-  /// size.
-  static Result<AttentionBlock> load(Loader& loader, const AttentionShape& shape, size_t layer, size_t& page_bytes);
+  /// Loads `blk.<layer>.attn_*`; its keys and values take place in the page.
+  static Result<BlockPtr> load(Loader& loader, const AttentionShape& shape, size_t layer);
 
-  static size_t workspace(const AttentionShape& shape);  ///< floats per row
-  /// x += attention(norm(x))
-  void forward(compute::Backend& backend, Workspace& work, compute::Rows x, compute::Rows turns,
-               std::span<const compute::RowSpan> spans) const;
+  size_t workspace() const override;
+  void forward(const StepContext& context, compute::Rows x, compute::Rows out) const override;
 
  private:
   AttentionShape shape_;
   compute::KvLayer kv_;
-  std::vector<float> norm_, q_bias_, k_bias_, v_bias_, out_bias_;
+  std::vector<float> norm_, q_norm_, k_norm_, q_bias_, k_bias_, v_bias_, out_bias_, sinks_;
   MatrixPtr q_, k_, v_, out_;
 };
 

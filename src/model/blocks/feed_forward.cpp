@@ -2,24 +2,26 @@
 
 namespace terrace::model {
 
-Result<FeedForwardBlock> FeedForwardBlock::load(Loader& loader, size_t layer, size_t hidden, size_t width,
-                                                float epsilon, compute::GateFunction function) {
-  FeedForwardBlock block;
-  block.epsilon_ = epsilon;
-  block.function_ = function;
-  const std::string prefix = fmt::format("blk.{}.ffn_", layer);
-  TERRACE_TRY(block.norm_, loader.vector(prefix + "norm.weight", hidden));
-  TERRACE_TRY(block.gate_, loader.matrix(prefix + "gate.weight", width, hidden));
-  TERRACE_TRY(block.up_, loader.matrix(prefix + "up.weight", width, hidden));
-  TERRACE_TRY(block.down_, loader.matrix(prefix + "down.weight", hidden, width));
-  return block;
+Result<BlockPtr> FeedForwardBlock::load(Loader& loader, const FeedForwardShape& shape, size_t width, size_t layer) {
+  auto block = std::make_unique<FeedForwardBlock>();
+  block->shape_ = shape;
+  const std::string prefix = fmt::format("blk.{}.", layer);
+  if (!shape.norm.empty()) {
+    TERRACE_TRY(block->norm_, loader.vector(prefix + shape.norm + ".weight", shape.hidden));
+  }
+  TERRACE_TRY(block->gate_, loader.matrix(prefix + "ffn_gate.weight", width, shape.hidden));
+  TERRACE_TRY(block->up_, loader.matrix(prefix + "ffn_up.weight", width, shape.hidden));
+  TERRACE_TRY(block->down_, loader.matrix(prefix + "ffn_down.weight", shape.hidden, width));
+  return BlockPtr(std::move(block));
 }
 
-void FeedForwardBlock::forward(compute::Backend& backend, Workspace& work, compute::Rows x) const {
-  const compute::Rows inner = work.rows(x.count, gate_->rows());
-  backend.gated_linear(x, compute::Norm{norm_.data(), epsilon_}, *gate_, *up_, function_, inner);
-  const compute::Linear output[] = {{down_.get(), nullptr, x, /*accumulate=*/true}};
-  backend.linear(inner, std::nullopt, output);
+void FeedForwardBlock::forward(const StepContext& context, compute::Rows x, compute::Rows out) const {
+  const compute::Rows inner = context.work.rows(x.count, gate_->rows());
+  std::optional<compute::Norm> norm;
+  if (!norm_.empty()) norm = compute::Norm{norm_.data(), shape_.epsilon};
+  context.backend.gated_linear(x, norm, *gate_, *up_, shape_.function, inner);
+  const compute::Linear output[] = {{down_.get(), nullptr, out, shape_.residual.accumulate, shape_.residual.scale}};
+  context.backend.linear(inner, std::nullopt, output);
 }
 
 }  // namespace terrace::model

@@ -1,29 +1,36 @@
 #include "model/blocks/head.h"
 
-#include <cstring>
-
 namespace terrace::model {
 
-Result<Head> Head::load(Loader& loader, size_t hidden, float epsilon) {
+Result<Head> Head::load(Loader& loader, size_t hidden, float epsilon, const std::string& norm) {
   Head head;
   head.epsilon_ = epsilon;
   TERRACE_TRY(head.embedding_, loader.table("token_embd.weight", 0, hidden));
-  TERRACE_TRY(head.norm_, loader.vector("output_norm.weight", hidden));
+  if (!norm.empty()) {
+    TERRACE_TRY(head.norm_, loader.vector(norm, hidden));
+  }
+  TERRACE_TRY(head.embedding_scale_, loader.number_or("embedding_scale", 1));
+  TERRACE_TRY(const float divisor, loader.number_or("logit_scale", 1));
+  if (divisor == 0) return fail("'{}.logit_scale' is 0, by which nothing can be divided", loader.architecture());
+  head.logit_factor_ = 1.0F / divisor;
   if (loader.has("output.weight")) {
-    TERRACE_TRY(head.output_, loader.matrix("output.weight", head.embedding_->rows(), hidden));
+    TERRACE_TRY(head.output_, loader.head("output.weight", head.embedding_->rows(), hidden));
   } else {
-    loader.count(*head.embedding_, "token_embd.weight");
+    loader.count_head(*head.embedding_, "token_embd.weight");
   }
   return head;
 }
 
-void Head::logits(compute::Backend& backend, Workspace& work, compute::Rows x, std::span<const size_t> wanted,
+std::optional<compute::Norm> Head::norm() const {
+  if (norm_.empty()) return std::nullopt;
+  return compute::Norm{norm_.data(), epsilon_};
+}
+
+void Head::logits(compute::Backend& backend, compute::Rows x, const std::optional<compute::Norm>& norm,
                   compute::Rows out) const {
-  if (wanted.empty()) return;
-  const compute::Rows last = work.rows(wanted.size(), x.width);
-  for (size_t i = 0; i < wanted.size(); ++i) std::memcpy(last.row(i), x.row(wanted[i]), x.width * sizeof(float));
-  const compute::Linear head[] = {{output_ ? output_.get() : embedding_.get(), nullptr, out}};
-  backend.linear(last, compute::Norm{norm_.data(), epsilon_}, head);
+  compute::Linear head{output_ ? output_.get() : embedding_.get(), nullptr, out};
+  head.scale = logit_factor_;
+  backend.linear(x, norm, std::span(&head, 1));
 }
 
 }  // namespace terrace::model

@@ -8,21 +8,26 @@ namespace terrace::model {
 
 class Head {
  public:
-  /// Loads token_embd, output_norm and, unless it is tied, output.
-  static Result<Head> load(Loader& loader, size_t hidden, float epsilon);
+  /// Loads token_embd, the final norm of that name (empty: none) and, unless it is tied, output. Embeddings are
+  /// multiplied by `embedding_scale` and logits divided by `logit_scale` of the metadata, if they are there.
+  static Result<Head> load(Loader& loader, size_t hidden, float epsilon,
+                           const std::string& norm = "output_norm.weight");
 
   size_t vocabulary() const { return embedding_->rows(); }
   void embed(compute::Backend& backend, std::span<const int32_t> tokens, compute::Rows out) const {
-    backend.embed(*embedding_, tokens, out);
+    backend.embed(*embedding_, tokens, embedding_scale_, out);
   }
-  /// The logits of the rows `wanted` of x.
-  void logits(compute::Backend& backend, Workspace& work, compute::Rows x, std::span<const size_t> wanted,
+  std::optional<compute::Norm> norm() const;  ///< the final one
+  /// out row i = the logits of row i of x.
+  void logits(compute::Backend& backend, compute::Rows x, const std::optional<compute::Norm>& norm,
               compute::Rows out) const;
 
  private:
   MatrixPtr embedding_, output_;
   std::vector<float> norm_;
   float epsilon_ = 0;
+  float embedding_scale_ = 1;
+  float logit_factor_ = 1;
 };
 
 }  // namespace terrace::model

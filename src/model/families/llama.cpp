@@ -1,80 +1,72 @@
-// llama: Llama 1 to 3, Mistral, SmolLM, llm-jp. Attention and a SwiGLU feed-forward, each behind an RMS norm, on one
-// residual.
+// llama, qwen2, qwen3, granite, qwen3moe, gpt-oss: attention in every layer and a dense or a mixed feed-forward, each
+// behind an RMS norm, on one residual. They differ in a few names and constants; biases, q/k norms and sinks are taken
+// where the file has them.
 #include "model/blocks/attention.h"
-#include "model/blocks/feed_forward.h"
-#include "model/blocks/head.h"
+#include "model/blocks/mixture.h"
 #include "model/families/families.h"
-#include "model/rope_scaling.h"
+#include "model/residual_model.h"
 
 namespace terrace::model {
 namespace {
 
-class Llama : public Model {
- public:
-  explicit Llama(compute::Backend& backend) : backend_(backend) {}
-
-  Status load(Loader& loader) {
-    TERRACE_TRY(shape_, load_attention_shape(loader, compute::RopePairs::adjacent));
-    TERRACE_TRY(width_, loader.count("feed_forward_length", size_t{1} << 24));
-    TERRACE_TRY(info_.layers, loader.count("block_count", 4096));
-    TERRACE_TRY(const size_t rotated, loader.count_or("rope.dimension_count", shape_.key_size, shape_.key_size));
-    TERRACE_TRY(rope_, load_rope(loader, rotated));
-    TERRACE_TRY(head_, Head::load(loader, shape_.hidden, shape_.epsilon));
-    for (size_t layer = 0; layer < info_.layers; ++layer) {
-      TERRACE_TRY(auto attention, AttentionBlock::load(loader, shape_, layer, info_.page_bytes));
-      TERRACE_TRY(auto feed_forward, FeedForwardBlock::load(loader, layer, shape_.hidden, width_, shape_.epsilon,
-                                                            compute::GateFunction::silu));
-      layers_.push_back({std::move(attention), std::move(feed_forward)});
-    }
-    info_.architecture = loader.architecture();
-    TERRACE_TRY(info_.name, loader.metadata().string_or("general.name", "unnamed"));
-    TERRACE_TRY(info_.trained_context, loader.count_or("context_length", 4096, size_t{1} << 31));
-    info_.hidden = shape_.hidden;
-    info_.token_bytes = loader.token_bytes();
-    info_.token_weights = loader.token_weights();
-    info_.vocabulary = head_->vocabulary();
-    return Done{};
-  }
-
-  void forward(const Step& step, compute::Rows logits) override {
-    const size_t rows = step.tokens.size();
-    const size_t block = std::max(AttentionBlock::workspace(shape_), Workspace::padded(width_));
-    residual_.begin(rows * (Workspace::padded(shape_.hidden) + Workspace::padded(2 * rope_.frequencies.size())));
-    const compute::Rows x = residual_.rows(rows, shape_.hidden);
-    const compute::Rows turns = residual_.rows(rows, 2 * rope_.frequencies.size());
-    backend_.turns(rope_.view(), step.spans, turns);
-    head_->embed(backend_, step.tokens, x);
-    for (const Layer& layer : layers_) {
-      work_.begin(rows * block);
-      layer.attention.forward(backend_, work_, x, turns, step.spans);
-      work_.begin(rows * block);
-      layer.feed_forward.forward(backend_, work_, x);
-    }
-    work_.begin(rows * Workspace::padded(shape_.hidden));
-    head_->logits(backend_, work_, x, step.logit_rows, logits);
-  }
-
- private:
-  struct Layer {
-    AttentionBlock attention;
-    FeedForwardBlock feed_forward;
-  };
-
-  compute::Backend& backend_;
-  AttentionShape shape_;
-  size_t width_ = 0;
-  RopeFrequencies rope_;
-  std::optional<Head> head_;
-  std::vector<Layer> layers_;
-  Workspace residual_, work_;
+struct Variant {
+  compute::RopePairs pairs = compute::RopePairs::halves;
+  std::string feed_forward_norm = "ffn_norm";
+  compute::GateFunction function = compute::GateFunction::silu;
+  size_t sliding_period = 0;  ///< layers come in groups of so many, of which all but the last slide; 0: none slides
+  bool round_yarn = true;
 };
+
+Result<std::unique_ptr<Model>> load_variant(Loader& loader, const Variant& variant) {
+  ResidualModel::Parts parts;
+  TERRACE_TRY(AttentionShape attention, load_attention_shape(loader, variant.pairs));
+  TERRACE_TRY(attention.residual.scale, loader.number_or("residual_scale", 1));
+  TERRACE_TRY(const size_t window, loader.count_or("attention.sliding_window", 0, size_t{1} << 30));
+  TERRACE_TRY(const size_t layers, loader.count("block_count", 4096));
+  TERRACE_TRY(const size_t rotated, loader.count_or("rope.dimension_count", attention.key_size, attention.key_size));
+  TERRACE_TRY(auto rope, load_rope(loader, rotated, variant.round_yarn));
+  parts.ropes.push_back(std::move(rope));
+  parts.hidden = attention.hidden;
+  TERRACE_TRY(parts.head, Head::load(loader, attention.hidden, attention.epsilon));
+  const FeedForwardShape dense{attention.hidden, attention.epsilon, variant.feed_forward_norm, variant.function,
+                               attention.residual};
+  const bool mixed = loader.has_key("expert_count");
+  MixtureShape mixture;
+  if (mixed) {
+    TERRACE_TRY(mixture, load_mixture_shape(loader, dense));
+  }
+  for (size_t layer = 0; layer < layers; ++layer) {
+    const bool slides = variant.sliding_period > 0 && (layer + 1) % variant.sliding_period != 0;
+    attention.window = slides ? static_cast<int32_t>(window) : 0;
+    TERRACE_TRY(auto mixer, AttentionBlock::load(loader, attention, layer));
+    BlockPtr feed_forward;
+    if (mixed) {
+      TERRACE_TRY(feed_forward, MixtureBlock::load(loader, mixture, layer));
+    } else {
+      TERRACE_TRY(const size_t width, loader.count_of_layer("feed_forward_length", layer, std::nullopt, 1 << 24));
+      TERRACE_TRY(feed_forward, FeedForwardBlock::load(loader, dense, width, layer));
+    }
+    parts.layers.push_back({std::move(mixer), std::move(feed_forward)});
+  }
+  return ResidualModel::create(loader, std::move(parts));
+}
 
 }  // namespace
 
+/// Llama 1 to 3, Mistral, SmolLM, llm-jp; Granite, whose four multipliers are metadata.
 Result<std::unique_ptr<Model>> load_llama(Loader& loader) {
-  auto model = std::make_unique<Llama>(loader.backend());
-  TERRACE_CHECK(model->load(loader));
-  return std::unique_ptr<Model>(std::move(model));
+  return load_variant(loader, {.pairs = compute::RopePairs::adjacent});
+}
+
+/// Qwen2, Qwen2.5, Qwen3 and Qwen3-MoE.
+Result<std::unique_ptr<Model>> load_qwen(Loader& loader) { return load_variant(loader, {}); }
+
+/// gpt-oss. Its released YaRN settings do not round the correction range, for which GGUF has no key.
+Result<std::unique_ptr<Model>> load_gpt_oss(Loader& loader) {
+  return load_variant(loader, {.feed_forward_norm = "post_attention_norm",
+                               .function = compute::GateFunction::clamped_swiglu,
+                               .sliding_period = 2,
+                               .round_yarn = false});
 }
 
 }  // namespace terrace::model

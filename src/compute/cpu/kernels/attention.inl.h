@@ -151,8 +151,15 @@ void attention(const AttentionTask& task) {
     }
   }
   for (size_t q = 0; q < task.count; ++q) {
-    const float inverse = 1.0F / sums[q];
+    float factor = 1.0F;
+    if (task.sinks) {
+      const float maximum = maxima[q] > task.sinks[q] ? maxima[q] : task.sinks[q];
+      factor = exponential1(maxima[q] - maximum);
+      sums[q] = __builtin_fmaf(sums[q], factor, exponential1(task.sinks[q] - maximum));
+    }
+    const float inverse = factor / sums[q];
     for (size_t i = 0; i < task.value_size; ++i) task.outputs[q][i] = totals[q][i] * inverse;
+    if (task.gates) gate_by_sigmoid(task.gates[q], task.value_size, task.outputs[q]);
   }
 }
 

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "compute/functions.h"
+
 namespace terrace::compute {
 
 /// 32 activations of a row as 8-bit codes: value = scale * code, scale = (largest magnitude) / 127, code rounded to
@@ -54,8 +56,6 @@ struct BlockKernelGroup {
   const BlockKernels* types;
 };
 
-enum class Activation { silu, gelu_tanh };
-
 /// Queries that share a key/value head. A page holds per head its keys [size][64 positions] and values [64
 /// positions][padded size].
 struct AttentionTask {
@@ -71,8 +71,64 @@ struct AttentionTask {
   size_t value_size;
   size_t value_stride;  ///< value_size rounded up to 16
   float scale;
+  const float* const* gates;  ///< per query value_size gates, or null
+  const float* sinks;         ///< per query the logit of its sink, or null
 };
 constexpr size_t kQueryTile = 6;
+
+/// A causal convolution of each channel on its own: out[r][c] = f(bias[c] + sum over k of taps[k][c] * input), where
+/// the last tap meets row r and the others rows `dilation` apart before it. Rows before the first are in `tail`, oldest
+/// first; it ends up holding the inputs that the next rows need.
+struct ConvolutionTask {
+  const float* x;
+  size_t x_stride;
+  float* out;
+  size_t out_stride;
+  size_t rows;
+  const float* taps;  ///< [kernel][channels]
+  const float* bias;  ///< or null
+  float* tail;        ///< [(kernel - 1) * dilation][channels]
+  size_t channels;    ///< of taps and tail; the pointers above are at the first of `count`
+  size_t count;
+  size_t kernel;
+  size_t dilation;
+  Activation activation;
+};
+
+/// One value head of a delta rule: where its parts lie in a row, and its state.
+struct DeltaHead {
+  size_t value;   ///< first channel in the projections
+  size_t index;   ///< among all value heads
+  float* matrix;  ///< [size][size]: state, key dimension first
+};
+/// The value heads that share a key head, over all rows of a span.
+struct DeltaTask {
+  const float* projections;  ///< queries, keys and values before the convolution
+  size_t projection_stride;
+  const float* z;
+  size_t z_stride;
+  const float* beta;
+  size_t beta_stride;
+  const float* alpha;
+  size_t alpha_stride;
+  float* out;
+  size_t out_stride;
+  size_t rows;
+  size_t size;   ///< of a head: a multiple of 16, at most kMaximumHeadSize
+  size_t query;  ///< first channel
+  size_t key;    ///< first channel
+  const DeltaHead* heads;
+  size_t head_count;
+  const float* taps;  ///< [kernel][channels]
+  float* tail;        ///< [kernel - 1][channels]
+  size_t kernel;
+  size_t channels;
+  const float* decay;  ///< per value head
+  const float* bias;   ///< per value head
+  const float* gain;
+  float epsilon;
+  Activation gate;
+};
 
 struct Kernels {
   const char* name;
@@ -83,7 +139,7 @@ struct Kernels {
   /// out = x / sqrt(mean(x^2) + epsilon) * gain; gain may be null. `out` may be `x`.
   void (*rms_norm)(const float* x, const float* gain, size_t size, float epsilon, float* out);
   /// out = activation(gate) * up
-  void (*gate)(Activation activation, const float* gate, const float* up, size_t size, float* out);
+  void (*gate)(GateFunction function, const float* gate, const float* up, size_t size, float* out);
   void (*attention_f16)(const AttentionTask& task);
   void (*attention_f32)(const AttentionTask& task);
   void (*to_half)(const float* x, size_t size, uint16_t* out);  ///< saturating
@@ -91,6 +147,15 @@ struct Kernels {
   /// compares with. `streams` (1 or 4) are read side by side, `prefetch` bytes ahead of use (0: left to the hardware).
   uint64_t (*read)(const std::byte* data, size_t bytes, size_t streams, size_t prefetch);
   uint64_t (*integer_dots)(size_t rounds);  ///< returns operations done (2 per product)
+  void (*activate)(Activation activation, float* x, size_t size);
+  /// out = fma(scale, x, out)
+  void (*add_scaled)(const float* x, float scale, size_t size, float* out);
+  /// The sum of weights[i] * rows[i], one fma per row in order, times scale; added to `out` if `accumulate`.
+  void (*combine)(const float* const* rows, const float* weights, size_t count, size_t size, float scale,
+                  bool accumulate, float* out);
+  void (*softmax)(float* x, size_t size);  ///< in place
+  void (*convolve)(const ConvolutionTask& task);
+  void (*delta_rule)(const DeltaTask& task);
 
   const BlockKernels* find(uint32_t type) const {
     for (size_t g = 0; g < group_count; ++g) {

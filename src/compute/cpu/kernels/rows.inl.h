@@ -6,6 +6,7 @@
 namespace {
 
 using terrace::compute::Activation;
+using terrace::compute::GateFunction;
 
 /// e^x: 2^n times a degree-7 polynomial of the rest (|r| <= ln(2) / 2, truncation error 6e-9); exactly 0 below -87.
 inline Simd::F exponential(Simd::F x) {
@@ -29,6 +30,35 @@ inline Simd::F exponential(Simd::F x) {
 inline Simd::F silu(Simd::F x) {
   const Simd::F one = Simd::set1(1.0F);
   return Simd::div(x, Simd::add(one, exponential(Simd::sub(Simd::set1(0.0F), x))));
+}
+
+inline Simd::F sigmoid(Simd::F x) {
+  const Simd::F one = Simd::set1(1.0F);
+  return Simd::div(one, Simd::add(one, exponential(Simd::sub(Simd::set1(0.0F), x))));
+}
+
+inline Simd::F activated(Activation activation, Simd::F x) {
+  if (activation == Activation::silu) return silu(x);
+  if (activation == Activation::sigmoid) return sigmoid(x);
+  return x;
+}
+
+/// ln(1 + e^x) = max(x, 0) + ln(1 + y), y = e^-|x|; ln(1 + y) = 2 atanh(y / (2 + y)), whose argument is at most 1/3
+/// (truncation error 3e-10).
+inline Simd::F softplus(Simd::F x) {
+  const Simd::F zero = Simd::set1(0.0F);
+  const Simd::F y = exponential(Simd::sub(zero, Simd::abs(x)));
+  const Simd::F s = Simd::div(y, Simd::add(y, Simd::set1(2.0F))), square = Simd::mul(s, s);
+  Simd::F p = Simd::set1(2.0F / 17);
+  p = Simd::fma(p, square, Simd::set1(2.0F / 15));
+  p = Simd::fma(p, square, Simd::set1(2.0F / 13));
+  p = Simd::fma(p, square, Simd::set1(2.0F / 11));
+  p = Simd::fma(p, square, Simd::set1(2.0F / 9));
+  p = Simd::fma(p, square, Simd::set1(2.0F / 7));
+  p = Simd::fma(p, square, Simd::set1(2.0F / 5));
+  p = Simd::fma(p, square, Simd::set1(2.0F / 3));
+  p = Simd::fma(p, square, Simd::set1(2.0F));
+  return Simd::fma(p, s, Simd::max(x, zero));
 }
 
 /// x * (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, which is x * sigmoid of twice that argument
@@ -114,15 +144,91 @@ void rms_norm(const float* x, const float* gain, size_t size, float epsilon, flo
   });
 }
 
-void gate(Activation activation, const float* gates, const float* up, size_t size, float* out) {
+inline Simd::F gated(GateFunction function, Simd::F gate, Simd::F up) {
+  if (function == GateFunction::silu) return Simd::mul(silu(gate), up);
+  if (function == GateFunction::gelu_tanh) return Simd::mul(gelu_tanh(gate), up);
+  const Simd::F limit = Simd::set1(7.0F), g = Simd::min(gate, limit);
+  const Simd::F u = Simd::max(Simd::min(up, limit), Simd::set1(-7.0F));
+  const Simd::F scaled = Simd::mul(g, sigmoid(Simd::mul(g, Simd::set1(1.702F))));
+  return Simd::mul(scaled, Simd::add(u, Simd::set1(1.0F)));
+}
+
+void gate(GateFunction function, const float* gates, const float* up, size_t size, float* out) {
   for_each_16(size, [&](size_t i, size_t valid) {
     Simd::F a[kLaneGroups], b[kLaneGroups];
     load16(gates + i, valid, a);
     load16(up + i, valid, b);
-    for (size_t g = 0; g < kLaneGroups; ++g)
-      a[g] = Simd::mul(activation == Activation::silu ? silu(a[g]) : gelu_tanh(a[g]), b[g]);
+    for (size_t g = 0; g < kLaneGroups; ++g) a[g] = gated(function, a[g], b[g]);
     store16(out + i, valid, a);
   });
+}
+
+void activate(Activation activation, float* x, size_t size) {
+  for_each_16(size, [&](size_t i, size_t valid) {
+    Simd::F v[kLaneGroups];
+    load16(x + i, valid, v);
+    for (auto& value : v) value = activated(activation, value);
+    store16(x + i, valid, v);
+  });
+}
+
+inline void gate_by_sigmoid(const float* gates, size_t size, float* out) {
+  for_each_16(size, [&](size_t i, size_t valid) {
+    Simd::F a[kLaneGroups], b[kLaneGroups];
+    load16(gates + i, valid, a);
+    load16(out + i, valid, b);
+    for (size_t g = 0; g < kLaneGroups; ++g) b[g] = Simd::mul(b[g], sigmoid(a[g]));
+    store16(out + i, valid, b);
+  });
+}
+
+void add_scaled(const float* x, float scale, size_t size, float* out) {
+  for_each_16(size, [&](size_t i, size_t valid) {
+    Simd::F a[kLaneGroups], b[kLaneGroups];
+    load16(x + i, valid, a);
+    load16(out + i, valid, b);
+    for (size_t g = 0; g < kLaneGroups; ++g) b[g] = Simd::fma(a[g], Simd::set1(scale), b[g]);
+    store16(out + i, valid, b);
+  });
+}
+
+void combine(const float* const* rows, const float* weights, size_t count, size_t size, float scale, bool accumulate,
+             float* out) {
+  for_each_16(size, [&](size_t i, size_t valid) {
+    Simd::F sum[kLaneGroups], v[kLaneGroups];
+    for (auto& s : sum) s = Simd::set1(0.0F);
+    for (size_t r = 0; r < count; ++r) {
+      load16(rows[r] + i, valid, v);
+      for (size_t g = 0; g < kLaneGroups; ++g) sum[g] = Simd::fma(v[g], Simd::set1(weights[r]), sum[g]);
+    }
+    load16(out + i, valid, v);
+    for (size_t g = 0; g < kLaneGroups; ++g) {
+      const Simd::F scaled = Simd::mul(sum[g], Simd::set1(scale));
+      sum[g] = accumulate ? Simd::add(v[g], scaled) : scaled;
+    }
+    store16(out + i, valid, sum);
+  });
+}
+
+/// Values are summed in 16 lanes, which are then folded, as in rms_norm.
+void softmax(float* x, size_t size) {
+  float maximum = x[0];
+  for (size_t i = 1; i < size; ++i) maximum = x[i] > maximum ? x[i] : maximum;
+  Simd::F sum[kLaneGroups];
+  for (auto& s : sum) s = Simd::set1(0.0F);
+  for_each_16(size, [&](size_t i, size_t valid) {
+    float padded[16];
+    for (size_t j = 0; j < 16; ++j) padded[j] = j < valid ? x[i + j] : -__builtin_inff();
+    Simd::F v[kLaneGroups];
+    load16(padded, 16, v);
+    for (size_t g = 0; g < kLaneGroups; ++g) {
+      v[g] = exponential(Simd::sub(v[g], Simd::set1(maximum)));
+      sum[g] = Simd::add(sum[g], v[g]);
+    }
+    store16(x + i, valid, v);
+  });
+  const float inverse = 1.0F / Simd::sum16(sum);
+  for (size_t i = 0; i < size; ++i) x[i] *= inverse;
 }
 
 /// Values beyond the halves' range become the largest half, not infinity: attention gives hidden positions the weight

@@ -3,6 +3,7 @@
 
 #include "compute/cpu/kernels/attention.inl.h"
 #include "compute/cpu/kernels/groups.h"
+#include "compute/cpu/kernels/recurrent.inl.h"
 
 namespace {
 
@@ -65,7 +66,13 @@ constexpr Kernels make_kernels(const char* name) {
           attention<float>,
           to_half,
           read_bytes,
-          integer_dots};
+          integer_dots,
+          activate,
+          add_scaled,
+          combine,
+          softmax,
+          convolve,
+          delta_rule};
 }
 
 }  // namespace

@@ -1,0 +1,40 @@
+// What the blocks of a model have in common.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "model/loader.h"
+#include "model/model.h"
+#include "model/workspace.h"
+
+namespace terrace::model {
+
+/// What the blocks of one step work with.
+struct StepContext {
+  compute::Backend& backend;
+  Workspace& work;  ///< has room for the block's workspace()
+  std::span<const compute::RowSpan> spans;
+  std::span<const compute::Rows> turns;  ///< one per rope of the model
+  StepObserver* observer = nullptr;
+};
+
+/// How a block's result reaches its output.
+struct Residual {
+  bool accumulate = true;  ///< added to the output, else it replaces it
+  float scale = 1;
+};
+
+/// A part of a layer: a token mixer or a feed-forward, with the norm before it.
+class Block {
+ public:
+  virtual ~Block() = default;
+  virtual size_t workspace() const = 0;  ///< floats per row
+  /// out (+)= scale * block(norm(x)). `out` may be x.
+  virtual void forward(const StepContext& context, compute::Rows x, compute::Rows out) const = 0;
+};
+using BlockPtr = std::unique_ptr<Block>;
+
+inline const float* data_or_null(const std::vector<float>& values) { return values.empty() ? nullptr : values.data(); }
+
+}  // namespace terrace::model
