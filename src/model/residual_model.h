@@ -27,13 +27,12 @@ class ResidualModel : public Model {
   explicit ResidualModel(compute::Backend& backend) : backend_(backend) {}
   /// Begins a step: a row of `streams` residuals of hidden values per position, and the turns.
   std::vector<compute::Rows> begin(size_t rows, size_t streams, std::span<const compute::RowSpan> spans);
-  void normalize(compute::Rows x, const std::optional<compute::Norm>& norm, compute::Rows out);
 
   compute::Backend& backend_;
   Parts parts_;
   size_t block_workspace_ = 0;  ///< floats per row
   Workspace residual_, work_;
-  std::vector<compute::Rows> turns_;
+  Turns turns_;
 };
 
 }  // namespace terrace::model

@@ -52,12 +52,16 @@ Result<BlockPtr> AttentionBlock::load(Loader& loader, const AttentionShape& shap
   TERRACE_TRY(block->v_bias_, loader.vector_or_none(prefix + "v.bias", v));
   TERRACE_TRY(block->out_bias_, loader.vector_or_none(prefix + "output.bias", shape.hidden));
   TERRACE_TRY(block->sinks_, loader.vector_or_none(prefix + "sinks.weight", shape.heads));
+  if (shape.indexer) {
+    TERRACE_TRY(block->indexer_, Indexer::load(loader, *shape.indexer, layer));
+  }
   return BlockPtr(std::move(block));
 }
 
 size_t AttentionBlock::workspace() const {
   const auto padded = Workspace::padded;
-  return padded(q_->rows()) + padded(k_->rows()) + padded(v_->rows()) + padded(out_->inputs());
+  return padded(q_->rows()) + padded(k_->rows()) + padded(v_->rows()) + padded(out_->inputs()) +
+         (indexer_ ? indexer_->workspace() : 0);
 }
 
 void AttentionBlock::forward(const StepContext& context, Rows x, Rows out) const {
@@ -71,17 +75,28 @@ void AttentionBlock::forward(const StepContext& context, Rows x, Rows out) const
   if (!q_norm_.empty()) attention.query_norm = compute::Norm{q_norm_.data(), shape_.epsilon};
   if (!k_norm_.empty()) attention.key_norm = compute::Norm{k_norm_.data(), shape_.epsilon};
   attention.pairs = shape_.pairs;
-  if (shape_.rope != kNoRope) attention.turns = context.turns[shape_.rope];
+  if (shape_.rope != kNoRope) attention.turns = context.turns[shape_.rope].rows;
   attention.scale = shape_.scale;
   attention.window = shape_.window;
   attention.gated = shape_.gated;
   attention.sinks = data_or_null(sinks_);
-  const compute::Linear projections[] = {{q_.get(), data_or_null(q_bias_), attention.queries},
-                                         {k_.get(), data_or_null(k_bias_), attention.keys},
-                                         {v_.get(), data_or_null(v_bias_), attention.values}};
+  std::optional<compute::BlockIndex> index;
+  compute::Selection selection;
+  std::vector<compute::Linear> projections = {{q_.get(), data_or_null(q_bias_), attention.queries},
+                                              {k_.get(), data_or_null(k_bias_), attention.keys},
+                                              {v_.get(), data_or_null(v_bias_), attention.values}};
+  if (indexer_) {
+    const Turn& turn = context.turns[shape_.rope];
+    index = indexer_->begin(context, x.count, turn.rows, turn.rope);
+    for (const compute::Linear& projection : indexer_->projections(*index)) projections.push_back(projection);
+  }
   std::optional<compute::Norm> norm;
   if (shape_.normed) norm = compute::Norm{norm_.data(), shape_.epsilon};
   context.backend.linear(x, norm, projections);
+  if (indexer_) {
+    selection = indexer_->select(context, *index);
+    attention.selection = &selection;
+  }
   context.backend.attention(attention, context.spans);
   const compute::Linear output[] = {
       {out_.get(), data_or_null(out_bias_), out, shape_.residual.accumulate, shape_.residual.scale}};

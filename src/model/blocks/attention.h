@@ -1,7 +1,7 @@
 // The attention block: norm, q/k/v projections, rope, attention over the pages, output projection.
 #pragma once
 
-#include "model/blocks/block.h"
+#include "model/blocks/indexer.h"
 
 namespace terrace::model {
 
@@ -20,6 +20,7 @@ struct AttentionShape {
   bool gated = false;  ///< attn_q has, per head, queries and then gates of the output
   bool normed = true;  ///< there is an attn_norm before the projections
   Residual residual;
+  std::optional<IndexerShape> indexer;  ///< rows attend to chosen blocks of positions
 };
 constexpr size_t kNoRope = ~size_t{0};
 
@@ -40,6 +41,7 @@ class AttentionBlock : public Block {
   compute::KvLayer kv_;
   std::vector<float> norm_, q_norm_, k_norm_, q_bias_, k_bias_, v_bias_, out_bias_, sinks_;
   MatrixPtr q_, k_, v_, out_;
+  std::optional<Indexer> indexer_;
 };
 
 }  // namespace terrace::model

@@ -156,6 +156,12 @@ struct Kernels {
   void (*softmax)(float* x, size_t size);  ///< in place
   void (*convolve)(const ConvolutionTask& task);
   void (*delta_rule)(const DeltaTask& task);
+  /// out = mean over streams of mix * x; x and mix are [streams][size].
+  void (*mix_streams)(const float* x, const float* mix, size_t streams, size_t size, float* out);
+  float (*dot)(const float* x, const float* y, size_t size);
+  /// scores[b] = sum over heads of max(0, query . key b) for keys [size][blocks]; `blocks` is a multiple of 16.
+  void (*score_blocks)(const float* queries, size_t heads, size_t size, const float* keys, size_t blocks,
+                       float* scores);
 
   const BlockKernels* find(uint32_t type) const {
     for (size_t g = 0; g < group_count; ++g) {

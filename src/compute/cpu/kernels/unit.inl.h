@@ -4,6 +4,7 @@
 #include "compute/cpu/kernels/attention.inl.h"
 #include "compute/cpu/kernels/groups.h"
 #include "compute/cpu/kernels/recurrent.inl.h"
+#include "compute/cpu/kernels/streams.inl.h"
 
 namespace {
 
@@ -72,7 +73,10 @@ constexpr Kernels make_kernels(const char* name) {
           combine,
           softmax,
           convolve,
-          delta_rule};
+          delta_rule,
+          mix_streams,
+          dot,
+          score_blocks};
 }
 
 }  // namespace
