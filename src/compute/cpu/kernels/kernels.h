@@ -23,7 +23,7 @@ struct alignas(64) ActivationBlock {
   int32_t minus_16_sums;     ///< -16 * sum
   int32_t minus_128_sums;    ///< -128 * sum
   int32_t minus_32_sums[2];  ///< -32 * (sum of each half)
-  int32_t padding;
+  float scaled_first_sum;    ///< scale * (sum of the first half's codes), for formats with minima per half
   int8_t codes[32];
 };
 static_assert(sizeof(ActivationBlock) == 64);
