@@ -65,9 +65,11 @@ class CpuBackend : public Backend {
   std::unique_ptr<Matrix> place(const MatrixView& view) override;
   void embed(const Matrix& table, std::span<const int32_t> tokens, float scale, Rows out) override;
   void add(Rows x, const std::optional<Norm>& norm, float scale, Rows out) override;
+  void scale(float factor, Rows x) override;
   void linear(Rows x, const std::optional<Norm>& norm, std::span<const Linear> outputs) override;
   void gated_linear(Rows x, const std::optional<Norm>& norm, const Matrix& gate, const Matrix& up,
                     GateFunction function, Rows out) override;
+  void gate(GateFunction function, Rows gates, Rows x, Rows out) override;
   void turns(const Rope& rope, std::span<const RowSpan> spans, Rows out) override;
   void attention(const Attention& attention, std::span<const RowSpan> spans) override;
   void route(Rows scores, const Router& router, Rows shared, const Routes& routes) override;
@@ -75,6 +77,7 @@ class CpuBackend : public Backend {
                const Routes& routes, float scale, bool accumulate, Rows out) override;
   void convolution(const Convolution& convolution, std::span<const RowSpan> spans) override;
   void delta_rule(const DeltaRule& rule, std::span<const RowSpan> spans) override;
+  void state_space(const StateSpace& space, std::span<const RowSpan> spans) override;
   std::string_view instruction_set() const override { return kernels_->name; }
   size_t threads() const override { return team_.size(); }
 

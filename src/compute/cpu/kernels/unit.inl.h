@@ -68,11 +68,13 @@ constexpr Kernels make_kernels(const char* name) {
           read_bytes,
           integer_dots,
           activate,
+          soft_cap,
           add_scaled,
           combine,
           softmax,
           convolve,
-          delta_rule};
+          delta_rule,
+          state_space};
 }
 
 }  // namespace
