@@ -6,8 +6,8 @@ Result<std::unique_ptr<Model>> ResidualModel::create(Loader& loader, Parts parts
   std::unique_ptr<ResidualModel> model(new ResidualModel(loader.backend()));
   model->parts_ = std::move(parts);
   for (const Layer& layer : model->parts_.layers) {
-    for (const Block* block : {layer.mixer.get(), layer.feed_forward.get()})
-      model->block_workspace_ = std::max(model->block_workspace_, block->workspace());
+    for (const Block* block : {layer.mixer.get(), layer.feed_forward.get(), layer.addition.get()})
+      if (block) model->block_workspace_ = std::max(model->block_workspace_, block->workspace());
   }
   TERRACE_TRY(model->info_, loader.info(model->parts_.layers.size(), model->parts_.hidden));
   if (model->parts_.draft_head) model->info_.draft_width = model->parts_.hidden;
@@ -18,6 +18,7 @@ Result<std::unique_ptr<Model>> ResidualModel::create(Loader& loader, Parts parts
 std::vector<compute::Rows> ResidualModel::begin(size_t rows, size_t streams, std::span<const compute::RowSpan> spans) {
   size_t width = streams * Workspace::padded(parts_.hidden);
   for (const RopeFrequencies& rope : parts_.ropes) width += Workspace::padded(2 * rope.frequencies.size());
+  if (parts_.layer_embeddings) width += Workspace::padded(parts_.layer_embeddings->width());
   residual_.begin(rows * width);
   turns_.clear();
   for (const RopeFrequencies& rope : parts_.ropes) {
@@ -29,6 +30,14 @@ std::vector<compute::Rows> ResidualModel::begin(size_t rows, size_t streams, std
   return residuals;
 }
 
+compute::Rows ResidualModel::embed_layers(std::span<const int32_t> tokens, compute::Rows embeddings) {
+  if (!parts_.layer_embeddings) return {};
+  const compute::Rows rows = residual_.rows(tokens.size(), parts_.layer_embeddings->width());
+  work_.begin(rows.count * parts_.layer_embeddings->workspace());
+  parts_.layer_embeddings->forward(backend_, work_, tokens, embeddings, rows);
+  return rows;
+}
+
 void ResidualModel::normalize(compute::Rows x, const std::optional<compute::Norm>& norm, compute::Rows out) {
   for (size_t r = 0; r < out.count; ++r) std::fill_n(out.row(r), out.width, 0.0F);
   backend_.add(x, norm, 1, out);
@@ -38,12 +47,14 @@ Status ResidualModel::forward(const Step& step, compute::Rows logits) {
   const size_t rows = step.tokens.size();
   const compute::Rows x = begin(rows, 1, step.spans)[0];
   parts_.head->embed(backend_, step.tokens, x);
-  const StepContext context{backend_, work_, step.spans, turns_, step.observer};
+  const StepContext context{backend_, work_, step.spans, turns_, step.observer, embed_layers(step.tokens, x)};
   for (const Layer& layer : parts_.layers) {
-    for (const Block* block : {layer.mixer.get(), layer.feed_forward.get()}) {
+    for (const Block* block : {layer.mixer.get(), layer.feed_forward.get(), layer.addition.get()}) {
+      if (!block) continue;
       work_.begin(rows * block_workspace_);
       block->forward(context, x, x);
     }
+    if (layer.scale != 1) backend_.scale(layer.scale, x);
   }
   if (step.hidden.data) normalize(x, parts_.head->norm(), step.hidden);
   if (step.logit_rows.empty()) return Done{};
@@ -57,7 +68,7 @@ Status ResidualModel::draft(const DraftStep& step, compute::Rows logits) {
   const auto residuals = begin(step.tokens.size(), 2, step.spans);
   const compute::Rows embeddings = residuals[0], x = residuals[1];
   parts_.head->embed(backend_, step.tokens, embeddings);
-  parts_.draft_head->forward({backend_, work_, step.spans, turns_, step.observer}, embeddings, step.hidden, x);
+  parts_.draft_head->forward({backend_, work_, step.spans, turns_, step.observer, {}}, embeddings, step.hidden, x);
   if (step.hidden_out.data) normalize(x, parts_.draft_head->norm(), step.hidden_out);
   parts_.head->logits(backend_, x, parts_.draft_head->norm(), logits);
   return Done{};
