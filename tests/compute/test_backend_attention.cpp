@@ -52,9 +52,18 @@ class Scene {
       OwnRows out(count, shape_.heads * shape_.value_size), turns(count, 2 * frequencies_.size());
       const RowSpan spans[] = {{0, count, static_cast<int32_t>(first), table.data()}};
       owner.turns({frequencies_, kMagnitude}, spans, turns.rows());
-      owner.attention({queries.rows(), keys.rows(), omit_values_ ? Rows{} : values.rows(), out.rows(), shape_.heads,
-                       &layer_, shape_.pairs, turns.rows(), kScale, shape_.window},
-                      spans);
+      Attention attention;
+      attention.queries = queries.rows();
+      attention.keys = keys.rows();
+      if (!omit_values_) attention.values = values.rows();
+      attention.out = out.rows();
+      attention.heads = shape_.heads;
+      attention.kv = &layer_;
+      attention.pairs = shape_.pairs;
+      attention.turns = turns.rows();
+      attention.scale = kScale;
+      attention.window = shape_.window;
+      owner.attention(attention, spans);
       all.insert(all.end(), out.values().begin(), out.values().end());
     }
     return all;

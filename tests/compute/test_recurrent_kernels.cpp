@@ -81,7 +81,8 @@ TEST(StateSpace, FollowsTheDefinition) {
   for (const Head& head : kHeads) {
     const auto expected = head.exact();
     const auto out = head.run(kScalarKernels, Head::rows);
-    for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(out[i], expected[i], 2e-4) << head.size << " " << i;
+    for (size_t i = 0; i < expected.size(); ++i)
+      ASSERT_NEAR(out[i], expected[i], 2e-6 * std::fabs(expected[i]) + 2e-5) << head.size << " " << i;
   }
 }
 

@@ -10,7 +10,7 @@
 namespace terrace::testing {
 
 /// Fixtures of the families that exist.
-inline const std::vector<std::string> kModels = {"llama", "llama-rope3", "llmjp"};
+inline const std::vector<std::string> kModels = {"llama", "llama-rope3", "llmjp", "gemma3", "gemma3-27b", "gemma4", "gemma4-moe", "granitehybrid"};
 
 inline std::unique_ptr<engine::Engine> load(const std::string& model, const engine::EngineOptions& options) {
   return take(engine::Engine::load(fixture(model + "/model-f32.gguf"), options));
