@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace terrace {
 namespace {
@@ -18,10 +19,11 @@ Error system_error(std::string_view what, const std::string& path) {
 }
 
 /// Fills `target` from the descriptor, in pieces, since a read may be short.
-Status read_exactly(int descriptor, std::span<std::byte> target, const std::string& path) {
+Status read_exactly(int descriptor, uint64_t offset, std::span<std::byte> target, const std::string& path) {
   size_t done = 0;
   while (done < target.size()) {
-    const ssize_t count = ::read(descriptor, target.data() + done, target.size() - done);
+    const ssize_t count =
+        ::pread(descriptor, target.data() + done, target.size() - done, static_cast<off_t>(offset + done));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return system_error("cannot read", path);
     if (count == 0) return fail("{}: the file ended after {} of {} bytes", path, done, target.size());
@@ -53,8 +55,8 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
     return MappedFile(static_cast<const std::byte*>(address), size, true);
   }
   auto* copy = static_cast<std::byte*>(std::malloc(size));
-  Status status =
-      copy ? read_exactly(descriptor, {copy, size}, path) : Status(fail("{}: cannot map or hold {} bytes", path, size));
+  Status status = copy ? read_exactly(descriptor, 0, {copy, size}, path)
+                       : Status(fail("{}: cannot map or hold {} bytes", path, size));
   ::close(descriptor);
   if (!status) {
     std::free(copy);
@@ -101,6 +103,29 @@ void MappedFile::release(std::span<const std::byte> part) const {
 
 void MappedFile::prefetch(std::span<const std::byte> part) const {
   if (mapped_) advise(part, MADV_WILLNEED, false);
+}
+
+Result<RandomFile> RandomFile::open(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return system_error("cannot open", path);
+  // Rows lie far apart: what the system would read ahead is not needed.
+  ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_RANDOM);
+  return RandomFile(path, descriptor);
+}
+
+RandomFile::RandomFile(RandomFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+RandomFile::~RandomFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Status RandomFile::read(uint64_t offset, std::span<std::byte> target) const {
+  return read_exactly(descriptor_, offset, target, path_);
+}
+
+void RandomFile::prefetch(uint64_t offset, uint64_t size) const {
+  ::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(size), POSIX_FADV_WILLNEED);
 }
 
 Result<std::string> read_text(const std::string& path, size_t limit) {

@@ -32,6 +32,25 @@ class MappedFile {
   bool mapped_ = false;
 };
 
+/// A regular file that is read in places, without being mapped.
+class RandomFile {
+ public:
+  static Result<RandomFile> open(const std::string& path);
+  RandomFile(RandomFile&& other) noexcept;
+  RandomFile& operator=(RandomFile&&) = delete;
+  ~RandomFile();
+
+  /// Fills `target` from `offset` on. Thread-safe.
+  Status read(uint64_t offset, std::span<std::byte> target) const;
+  /// Asks the system to read a part ahead.
+  void prefetch(uint64_t offset, uint64_t size) const;
+
+ private:
+  RandomFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  std::string path_;
+  int descriptor_ = -1;
+};
+
 /// The whole of a small text or JSON file; `limit` bounds it. "-" reads standard input.
 Result<std::string> read_text(const std::string& path, size_t limit = size_t{1} << 30);
 

@@ -38,6 +38,8 @@ engine::EngineOptions ModelOptions::engine() const {
   options.numeric = numeric == "reference" ? engine::Numeric::reference : engine::Numeric::standard;
   options.half_kv = kv == "f16";
   options.context = context;
+  options.draft_head = draft_head;
+  options.draft_path = draft_path;
   return options;
 }
 

@@ -16,6 +16,8 @@ struct ModelOptions {
   std::string isa = "auto";
   std::string numeric = "standard";
   std::string kv = "f16";
+  bool draft_head = false;  ///< for the commands that use it
+  std::string draft_path;
 
   /// Adds MODEL (required or not) and the options to a command.
   void add(CLI::App& command, bool required);

@@ -21,6 +21,7 @@ class Backend {
 
   /// out row i = scale * row tokens[i] of the table.
   virtual void embed(const Matrix& table, std::span<const int32_t> tokens, float scale, Rows out) = 0;
+  virtual void normalize(Rows x, const Norm& norm, Rows out) = 0;
   /// out += scale * norm(x), without a norm out += scale * x.
   virtual void add(Rows x, const std::optional<Norm>& norm, float scale, Rows out) = 0;
   /// x = factor * x
@@ -46,6 +47,19 @@ class Backend {
   virtual void convolution(const Convolution& convolution, std::span<const RowSpan> spans) = 0;
   virtual void delta_rule(const DeltaRule& rule, std::span<const RowSpan> spans) = 0;
   virtual void state_space(const StateSpace& space, std::span<const RowSpan> spans) = 0;
+  /// Adds the rows' keys to the index and fills the selection, whose blocks are complete ones; the rest up to the row's
+  /// own position is visible besides. Of equally good blocks the earlier one is chosen.
+  virtual void select_blocks(const BlockIndex& index, std::span<const RowSpan> spans, const Selection& selection) = 0;
+
+  // Rows of several residual streams side by side (hyper-connections).
+  /// out = mean over the streams of mix * norm(streams).
+  virtual void mix_streams(Rows streams, const Norm& norm, Rows mix, Rows out) = 0;
+  /// Each stream += scale * amounts[stream] * x.
+  virtual void inject(Rows x, Rows amounts, float scale, Rows streams) = 0;
+  /// out stream = sigmoid(root(gate)) * values with gate = norm(keys) . norm(streams) / sqrt(width) in that stream and
+  /// root(g) = sign(g) sqrt(max(|g|, 1e-6)).
+  virtual void gate_streams(Rows keys, const Norm& key_norm, Rows streams, const Norm& stream_norm, Rows values,
+                            Rows out) = 0;
 
   virtual std::string_view instruction_set() const = 0;
   virtual size_t threads() const = 0;

@@ -132,6 +132,27 @@ struct Routes {
   float* weights = nullptr;
 };
 
+/// Chooses, for each row, the blocks of `ratio` positions whose pooled keys answer its queries best, as Qwen's sparse
+/// attention does: a block's key is the mean of its raw keys, normalised, then turned at its first position; its score
+/// is the sum over heads of max(0, query . key). Source: transformers' modeling_qwen4_exp.py.
+struct BlockIndex {
+  Rows queries;  ///< heads * size, changed in place by norm and rotation
+  Rows keys;     ///< size
+  size_t heads = 0;
+  size_t size = 0;
+  Norm query_norm, key_norm;
+  RopePairs pairs = RopePairs::halves;
+  Rows turns;               ///< of the rows
+  Rope rope;                ///< that the turns were made from
+  size_t ratio = 0;         ///< divides 64
+  size_t page_offset = 0;   ///< bytes: the pooled keys of the page's blocks, [size][stride()] floats
+  size_t state_offset = 0;  ///< bytes: the sum of the raw keys of the block that is still open, [size] floats
+  size_t blocks_per_page() const { return 64 / ratio; }
+  size_t stride() const { return (blocks_per_page() + 15) / 16 * 16; }
+  size_t page_bytes() const { return size * stride() * sizeof(float); }
+  size_t state_bytes() const { return size * sizeof(float); }
+};
+
 /// A gated feed-forward block: down(f(gate x) * up x).
 struct Expert {
   const Matrix* gate = nullptr;

@@ -330,6 +330,16 @@ Result<GgufHeader> parse_gguf(std::span<const std::byte> bytes) {
 
 struct GgufFile::Shards {
   std::vector<MappedFile> files;
+  std::vector<std::string> paths;
+  /// The shard whose mapping holds a tensor's bytes.
+  size_t of(const GgufTensor& tensor) const {
+    size_t shard = 0;
+    for (; shard + 1 < files.size(); ++shard) {
+      const auto bytes = files[shard].bytes();
+      if (tensor.data.data() >= bytes.data() && tensor.data.data() < bytes.data() + bytes.size()) break;
+    }
+    return shard;
+  }
 };
 
 GgufFile::GgufFile() : shards_(std::make_unique<Shards>()) {}
@@ -388,6 +398,7 @@ Result<GgufFile> GgufFile::open(const std::string& path) {
       result.tensors_.push_back(std::move(tensor));
     }
     result.shards_->files.push_back(std::move(file));
+    result.shards_->paths.push_back(name);
   }
   TERRACE_TRY(const uint64_t expected, result.metadata_.integer_or("split.tensors.count", result.tensors_.size()));
   if (expected != result.tensors_.size()) {
@@ -402,12 +413,11 @@ const GgufTensor* GgufFile::find(std::string_view name) const {
   return found == index_.end() ? nullptr : &tensors_[found->second];
 }
 
-void GgufFile::release(const GgufTensor& tensor) const {
-  for (const MappedFile& file : shards_->files) {
-    const auto bytes = file.bytes();
-    if (tensor.data.data() >= bytes.data() && tensor.data.data() < bytes.data() + bytes.size())
-      file.release(tensor.data);
-  }
+GgufFile::Location GgufFile::location(const GgufTensor& tensor) const {
+  const size_t shard = shards_->of(tensor);
+  return {shards_->paths[shard], static_cast<uint64_t>(tensor.data.data() - shards_->files[shard].bytes().data())};
 }
+
+void GgufFile::release(const GgufTensor& tensor) const { shards_->files[shards_->of(tensor)].release(tensor.data); }
 
 }  // namespace terrace::format

@@ -134,6 +134,12 @@ class GgufFile {
   uint32_t version() const { return version_; }
   uint64_t file_bytes() const { return file_bytes_; }  ///< of all shards
 
+  /// The file of a tensor and where its bytes begin there.
+  struct Location {
+    std::string path;
+    uint64_t offset;
+  };
+  Location location(const GgufTensor& tensor) const;
   /// Tells the system that `tensor`'s pages are not needed any more (they come back from the file when touched).
   void release(const GgufTensor& tensor) const;
 

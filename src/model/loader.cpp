@@ -118,6 +118,13 @@ Result<MatrixPtr> Loader::table(const std::string& name, size_t rows, size_t inp
   return matrix;
 }
 
+Result<std::unique_ptr<memory::RowTable>> Loader::row_table(const std::string& name, size_t width) {
+  TERRACE_TRY(const format::GgufTensor* tensor, find(name));
+  const uint64_t shape[] = {width, tensor->shape.size() == 2 ? tensor->shape[1] : 0};
+  TERRACE_TRY(tensor, find(name, shape));
+  return options_.open_table(file_, *tensor);
+}
+
 Result<MatrixPtr> Loader::matrix(const std::string& name, size_t rows, size_t inputs) {
   TERRACE_TRY(auto matrix, table(name, rows, inputs));
   token_bytes_.dense += look_up(name)->data.size();
@@ -149,6 +156,25 @@ Result<MatrixPtr> Loader::matrix_of_rows(const std::string& name, size_t rows, s
   token_bytes_.dense += bytes.size();
   token_weights_ += uint64_t{chosen.size()} * inputs;
   return place(*tensor, {tensor->type, chosen.size(), inputs, bytes});
+}
+
+Result<MatrixPtr> Loader::matrix_of_columns(const std::string& name, size_t rows, size_t all_inputs, size_t first,
+                                            size_t inputs) {
+  const uint64_t shape[] = {all_inputs, rows};
+  TERRACE_TRY(const format::GgufTensor* tensor, find(name, shape));
+  const format::BlockType& type = *format::find_block_type(tensor->type);
+  if (first % type.values != 0 || inputs % type.values != 0)
+    return fail("the tensor '{}' of type {} cannot be cut at column {}", name, type.name, first);
+  const size_t row_bytes = tensor->data.size() / rows;
+  std::vector<std::byte> bytes;
+  for (size_t row = 0; row < rows; ++row) {
+    const auto part =
+        tensor->data.subspan(row * row_bytes + first / type.values * type.bytes, inputs / type.values * type.bytes);
+    bytes.insert(bytes.end(), part.begin(), part.end());
+  }
+  token_bytes_.dense += bytes.size();
+  token_weights_ += uint64_t{rows} * inputs;
+  return place(*tensor, {tensor->type, rows, inputs, bytes});
 }
 
 Result<MatrixPtr> Loader::row_matrix(const std::string& name, size_t inputs) {
@@ -204,6 +230,12 @@ Result<ModelInfo> Loader::info(size_t layers, size_t hidden) const {
   TERRACE_TRY(info.trained_context, count_or("context_length", 4096, size_t{1} << 31));
   info.layers = layers;
   info.hidden = hidden;
+  for (const auto& [layer, used] : routers_) {
+    if (layer >= layers) continue;  // the draft head's
+    ++info.routed_layers;
+    info.experts_used = used;
+  }
+  info.selecting_layers = static_cast<size_t>(std::distance(indexers_.begin(), indexers_.lower_bound(layers)));
   info.page_bytes = page_bytes_;
   info.state_bytes = state_bytes_;
   info.token_bytes = token_bytes_;

@@ -1,7 +1,9 @@
 // What family files read a model through: typed metadata under the architecture's prefix, and checked tensors.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,9 @@ class Loader {
   Result<MatrixPtr> matrix(const std::string& name, size_t rows, size_t inputs);
   /// A matrix of some of a tensor's rows, in the order given.
   Result<MatrixPtr> matrix_of_rows(const std::string& name, size_t rows, size_t inputs, std::span<const size_t> chosen);
+  /// A matrix of some of a tensor's columns, which must begin and end at whole blocks.
+  Result<MatrixPtr> matrix_of_columns(const std::string& name, size_t rows, size_t all_inputs, size_t first,
+                                      size_t inputs);
   /// A matrix of one row, which files store as a vector.
   Result<MatrixPtr> row_matrix(const std::string& name, size_t inputs);
   /// The matrices of a 3-dimensional tensor, one per expert, of which a token reads the given share. `first_row` and
@@ -56,6 +61,8 @@ class Loader {
   Result<MatrixPtr> head(const std::string& name, size_t rows, size_t inputs);
   /// The same for a table of which a token reads one row.
   Result<MatrixPtr> table(const std::string& name, size_t rows, size_t inputs);
+  /// A table of rows of `width` that stays on disk.
+  Result<std::unique_ptr<memory::RowTable>> row_table(const std::string& name, size_t width);
   /// The vector of that name in floats.
   Result<std::vector<float>> vector(const std::string& name, size_t size);
   /// The taps of a convolution of `channels` on their own, as [kernel][channels]; files have them by channel.
@@ -71,6 +78,10 @@ class Loader {
   /// A place of so many bytes in a page, or in a sequence's state; returns its offset.
   size_t reserve_page(size_t bytes);
   size_t reserve_state(size_t bytes);
+
+  /// Notes that a layer has a router that chooses `used` experts, or an indexer.
+  void note_router(size_t layer, size_t used) { routers_[layer] = used; }
+  void note_indexer(size_t layer) { indexers_.insert(layer); }
 
   /// What a model says of itself, once all its parts are loaded.
   Result<ModelInfo> info(size_t layers, size_t hidden) const;
@@ -89,6 +100,8 @@ class Loader {
   std::string architecture_;
   uint64_t placed_bytes_ = 0;
   TokenBytes token_bytes_;
+  std::map<size_t, size_t> routers_;
+  std::set<size_t> indexers_;
   size_t page_bytes_ = 0;
   size_t state_bytes_ = 0;
   uint64_t token_weights_ = 0;

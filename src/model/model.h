@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "compute/backend.h"
 #include "format/gguf.h"
+#include "memory/row_table.h"
 
 namespace terrace::model {
 
@@ -30,8 +31,11 @@ struct ModelInfo {
   size_t hidden = 0;
   size_t trained_context = 0;  ///< positions it was trained for
   size_t page_bytes = 0;       ///< of one KV page: 64 positions of all layers
-  size_t draft_width = 0;      ///< of the hidden rows that the draft head reads; 0: there is none
-  size_t state_bytes = 0;      ///< of a sequence's recurrent states; 0: its pages are all there is
+  size_t routed_layers = 0;    ///< layers with routers, each of which chooses experts_used per row
+  size_t experts_used = 0;
+  size_t selecting_layers = 0;  ///< layers that attend to selected blocks
+  size_t draft_width = 0;       ///< of the hidden rows that the draft head reads; 0: there is none
+  size_t state_bytes = 0;       ///< of a sequence's recurrent states; 0: its pages are all there is
   TokenBytes token_bytes;
   uint64_t token_weights = 0;  ///< weights that one token multiplies with
 };
@@ -42,6 +46,8 @@ class StepObserver {
   virtual ~StepObserver() = default;
   /// The experts of a layer's rows; of the places per row, the first `routed` are routed ones.
   virtual void routes(size_t layer, const compute::Routes& routes, size_t routed) = 0;
+  /// The blocks that a layer's `rows` rows attend to.
+  virtual void selection(size_t layer, const compute::Selection& selection, size_t rows) = 0;
 };
 
 /// The spans of any sequences that go through the model together. Rows are numbered through all spans in order.
@@ -67,6 +73,9 @@ struct LoadOptions {
   bool half_kv = true;      ///< keys and values in f16, else f32
   size_t context = 0;       ///< positions per sequence; chooses longrope's factors. 0: as trained
   bool draft_head = false;  ///< load the multi-token-prediction head, too; an error when there is none
+  /// Opens a table that is read row by row.
+  std::function<Result<std::unique_ptr<memory::RowTable>>(const format::GgufFile&, const format::GgufTensor&)>
+      open_table = memory::open_disk_table;
   const format::GgufFile* draft_file = nullptr;  ///< where the head's tensors are, if not in the model's own file
   std::function<void(double share)> progress;
 };

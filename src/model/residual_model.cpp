@@ -16,15 +16,10 @@ Result<std::unique_ptr<Model>> ResidualModel::create(Loader& loader, Parts parts
 }
 
 std::vector<compute::Rows> ResidualModel::begin(size_t rows, size_t streams, std::span<const compute::RowSpan> spans) {
-  size_t width = streams * Workspace::padded(parts_.hidden);
-  for (const RopeFrequencies& rope : parts_.ropes) width += Workspace::padded(2 * rope.frequencies.size());
+  size_t width = streams * Workspace::padded(parts_.hidden) + Turns::workspace(parts_.ropes);
   if (parts_.layer_embeddings) width += Workspace::padded(parts_.layer_embeddings->width());
   residual_.begin(rows * width);
-  turns_.clear();
-  for (const RopeFrequencies& rope : parts_.ropes) {
-    turns_.push_back(residual_.rows(rows, 2 * rope.frequencies.size()));
-    backend_.turns(rope.view(), spans, turns_.back());
-  }
+  turns_.make(backend_, residual_, parts_.ropes, spans, rows);
   std::vector<compute::Rows> residuals;
   for (size_t i = 0; i < streams; ++i) residuals.push_back(residual_.rows(rows, parts_.hidden));
   return residuals;
@@ -38,16 +33,11 @@ compute::Rows ResidualModel::embed_layers(std::span<const int32_t> tokens, compu
   return rows;
 }
 
-void ResidualModel::normalize(compute::Rows x, const std::optional<compute::Norm>& norm, compute::Rows out) {
-  for (size_t r = 0; r < out.count; ++r) std::fill_n(out.row(r), out.width, 0.0F);
-  backend_.add(x, norm, 1, out);
-}
-
 Status ResidualModel::forward(const Step& step, compute::Rows logits) {
   const size_t rows = step.tokens.size();
   const compute::Rows x = begin(rows, 1, step.spans)[0];
   parts_.head->embed(backend_, step.tokens, x);
-  const StepContext context{backend_, work_, step.spans, turns_, step.observer, embed_layers(step.tokens, x)};
+  const StepContext context{backend_, work_, step.spans, turns_.view(), step.observer, embed_layers(step.tokens, x)};
   for (const Layer& layer : parts_.layers) {
     for (const Block* block : {layer.mixer.get(), layer.feed_forward.get(), layer.addition.get()}) {
       if (!block) continue;
@@ -56,7 +46,7 @@ Status ResidualModel::forward(const Step& step, compute::Rows logits) {
     }
     if (layer.scale != 1) backend_.scale(layer.scale, x);
   }
-  if (step.hidden.data) normalize(x, parts_.head->norm(), step.hidden);
+  if (step.hidden.data) backend_.normalize(x, *parts_.head->norm(), step.hidden);
   if (step.logit_rows.empty()) return Done{};
   work_.begin(rows * Workspace::padded(parts_.hidden));
   parts_.head->logits(backend_, work_.chosen(x, step.logit_rows), parts_.head->norm(), logits);
@@ -68,8 +58,9 @@ Status ResidualModel::draft(const DraftStep& step, compute::Rows logits) {
   const auto residuals = begin(step.tokens.size(), 2, step.spans);
   const compute::Rows embeddings = residuals[0], x = residuals[1];
   parts_.head->embed(backend_, step.tokens, embeddings);
-  parts_.draft_head->forward({backend_, work_, step.spans, turns_, step.observer, {}}, embeddings, step.hidden, x);
-  if (step.hidden_out.data) normalize(x, parts_.draft_head->norm(), step.hidden_out);
+  parts_.draft_head->forward({backend_, work_, step.spans, turns_.view(), step.observer, {}}, embeddings, step.hidden,
+                             x);
+  if (step.hidden_out.data) backend_.normalize(x, parts_.draft_head->norm(), step.hidden_out);
   parts_.head->logits(backend_, x, parts_.draft_head->norm(), logits);
   return Done{};
 }

@@ -31,13 +31,12 @@ class ResidualModel : public Model {
   /// layer embeddings, too.
   std::vector<compute::Rows> begin(size_t rows, size_t streams, std::span<const compute::RowSpan> spans);
   compute::Rows embed_layers(std::span<const int32_t> tokens, compute::Rows embeddings);
-  void normalize(compute::Rows x, const std::optional<compute::Norm>& norm, compute::Rows out);
 
   compute::Backend& backend_;
   Parts parts_;
   size_t block_workspace_ = 0;  ///< floats per row
   Workspace residual_, work_;
-  std::vector<compute::Rows> turns_;
+  Turns turns_;
 };
 
 }  // namespace terrace::model

@@ -27,6 +27,9 @@ class Workspace {
     for (size_t i = 0; i < wanted.size(); ++i) std::copy_n(from.row(wanted[i]), from.width, copy.row(i));
     return copy;
   }
+  /// Rows handed out after mark() are free again after back_to().
+  size_t mark() const { return used_; }
+  void back_to(size_t mark) { used_ = mark; }
   static size_t padded(size_t width) { return (width + 15) / 16 * 16; }
 
  private:

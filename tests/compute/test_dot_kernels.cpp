@@ -117,6 +117,20 @@ void check_codes(const Encoded& matrix, size_t rows) {
   expect_close(matrix, x, products);
 }
 
+/// The decoded weights with each row, one fma per input in order.
+std::vector<float> float_products(const Encoded& matrix, const std::vector<float>& x) {
+  const size_t rows = x.size() / matrix.inputs, panels = (matrix.rows + kPanel - 1) / kPanel;
+  std::vector<float> products(panels * rows * kPanel);
+  for (size_t o = 0; o < matrix.rows; ++o) {
+    const auto weights = matrix.row(o);
+    for (size_t r = 0; r < rows; ++r) {
+      float& sum = products[(o / kPanel * rows + r) * kPanel + o % kPanel];
+      for (size_t i = 0; i < matrix.inputs; ++i) sum = std::fma(weights[i], x[r * matrix.inputs + i], sum);
+    }
+  }
+  return products;
+}
+
 void check_floats(const Encoded& matrix, size_t rows) {
   const auto x = activations(rows, matrix.inputs);
   const auto products = expect_same_bits(
@@ -124,6 +138,11 @@ void check_floats(const Encoded& matrix, size_t rows) {
         kernels.dot_floats(panel, matrix.inputs, x.data() + first * matrix.inputs, matrix.inputs, count, out);
       });
   expect_close(matrix, {x.begin(), x.end()}, products);
+  const auto expected = float_products(matrix, x);
+  for (size_t i = 0; i < products.size(); ++i) {
+    if (i / (rows * kPanel) * kPanel + i % kPanel >= matrix.rows) continue;
+    ASSERT_EQ(std::bit_cast<uint32_t>(products[i]), std::bit_cast<uint32_t>(expected[i])) << matrix.type->name;
+  }
 }
 
 bool has_codes(const format::BlockType& type) { return kScalarKernels.find(type.code)->dot_codes; }
@@ -144,6 +163,34 @@ TEST(DotCodes, ExtremeWeights) {
     if (!has_codes(*type)) continue;
     for (const int byte : {0x00, 0x7f, 0x80, 0x81, 0xff, 0xf0})
       check_codes(encoded(*type, 16, 512, [=] { return byte; }), 9);
+  }
+}
+
+TEST(DotCodes, AnyNumberOfBlocks) {
+  for (const auto* type : computable_types()) {
+    if (!has_codes(*type)) continue;
+    for (const size_t blocks : {1, 3, 5}) check_codes(random_matrix(*type, 5, blocks * type->values), 13);
+  }
+}
+
+TEST(DotCodes, AnyBytesAreWeights) {
+  // Scales may be infinite or NaN then; what counts is that no index leads out of a table.
+  std::mt19937 random(3);
+  for (const auto* type : computable_types()) {
+    if (!has_codes(*type)) continue;
+    Encoded matrix = random_matrix(*type, 32, 1024);
+    for (std::byte& byte : matrix.bytes) byte = static_cast<std::byte>(random());
+    const auto codes = quantized(kScalarKernels, activations(3, matrix.inputs));
+    for (const Kernels* kernels : usable_kernels()) {
+      const auto owner = backend(kernels->name);
+      const auto placed = place(*owner, matrix);
+      float out[3 * kPanel];
+      std::vector<float> weights(matrix.inputs);
+      for (size_t panel = 0; panel < placed->panels(); ++panel) {
+        placed->kernels->dot_codes(placed->panel(panel), 32, codes.data(), 32, 3, out);
+        placed->kernels->decode_lane(placed->panel(panel), matrix.inputs, panel, weights.data());
+      }
+    }
   }
 }
 

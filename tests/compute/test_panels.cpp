@@ -49,7 +49,7 @@ TEST(Panels, ThreadsPlaceTheSame) {
 TEST(Panels, WhatCannotBeComputedIsNotPlaced) {
   const auto owner = backend("auto");
   const std::vector<std::byte> bytes(1000);
-  EXPECT_EQ(owner->place({16, 1, 256, bytes}), nullptr) << "a type without codec";
+  EXPECT_EQ(owner->place({9, 1, 256, bytes}), nullptr) << "a type without codec";
   EXPECT_EQ(owner->place({4, 1, 32, bytes}), nullptr) << "no type";
   EXPECT_EQ(owner->place({8, 1, 33, bytes}), nullptr) << "half a block";
 }

@@ -36,6 +36,7 @@ void expect_sums(const ActivationBlock& block) {
   EXPECT_EQ(block.minus_128_sums, -128 * sum);
   EXPECT_EQ(block.minus_32_sums[0], -32 * first);
   EXPECT_EQ(block.minus_32_sums[1], -32 * second);
+  EXPECT_EQ(block.scaled_first_sum, block.scale * static_cast<float>(first));
 }
 
 TEST(Quantize, CodesAreTheNearestOnesWithTiesToEven) {

@@ -1,6 +1,7 @@
 // Logits of the fixtures: as recorded from the reference implementation, and the same bits however the work is split.
 #include <gtest/gtest.h>
 
+#include "model/agreement.h"
 #include "model/runs.h"
 
 namespace terrace::engine {
@@ -8,25 +9,16 @@ namespace {
 
 using namespace terrace::testing;  // NOLINT(google-build-using-namespace)
 
-double deviation(const std::vector<float>& values) {
-  double sum = 0;
-  double squares = 0;
-  for (const float value : values) {
-    sum += value;
-    squares += double{value} * value;
-  }
-  const auto count = static_cast<double>(values.size());
-  return std::sqrt(squares / count - sum / count * (sum / count));
-}
+struct Bound {
+  double error, kl, within;
+};
 
-double largest_difference(std::span<const float> a, std::span<const float> b) {
-  EXPECT_EQ(a.size(), b.size());
-  double largest = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    const double difference = std::fabs(double{a[i]} - b[i]);
-    if (!(difference <= largest)) largest = difference;  // a NaN stays
-  }
-  return largest;
+/// What the reference profile must reach. Delta nets: the reference's own chunked and stepwise forms differ by as much.
+/// Sparse attention and 4-bit experts: a choice between two nearly equal candidates may fall the other way.
+Bound bound_of(const std::string& model) {
+  if (model.starts_with("qwen4exp") || model == "gptoss") return {INFINITY, 1e-6, 0.99};
+  if (model.starts_with("qwen35") || model == "qwen3next") return {2e-3, 1e-7, 0.99};
+  return {1e-4, 1e-7, 1};
 }
 
 TEST(Golden, ReferenceProfileGivesTheRecordedLogits) {
@@ -35,68 +27,80 @@ TEST(Golden, ReferenceProfileGivesTheRecordedLogits) {
     const Arrays golden(fixture(model + "/golden.safetensors"));
     const auto tokens = golden.values<int32_t>("tokens");
     const auto expected = golden.values<float>("logits");
-    const auto expected_step = golden.values<float>("logits_step");
     const auto engine = load(model, {.numeric = Numeric::reference});
+    const size_t width = engine->info().vocabulary;
     Sequence sequence;
-    const auto logits = feed(*engine, sequence, tokens, tokens.size());
-    EXPECT_LT(largest_difference(logits, expected), 1e-4 * deviation(expected));
-    sequence.truncate(tokens.size() - 16);
+    auto logits = feed(*engine, sequence, std::span(tokens).first(tokens.size() - 16), tokens.size());
+    const Checkpoint before = sequence.checkpoint();
+    const auto rest = feed(*engine, sequence, std::span(tokens).last(16), 16);
+    logits.insert(logits.end(), rest.begin(), rest.end());
+    const Agreement whole = agreement(expected, logits, width);
+    const Bound bound = bound_of(model);
+    EXPECT_LE(whole.error, bound.error);
+    EXPECT_LE(whole.kl, bound.kl);
+    EXPECT_GE(whole.within, bound.within);
+    if (!golden.contains("logits_step")) continue;
+    need(sequence.restore(before));
     const auto steps = feed(*engine, sequence, std::span(tokens).last(16), 1);
-    EXPECT_LT(largest_difference(steps, expected_step), 1e-4 * deviation(expected));
+    const Agreement stepwise = agreement(golden.values<float>("logits_step"), steps, width);
+    EXPECT_LE(stepwise.error, bound.error);
+    EXPECT_LE(stepwise.kl, bound.kl);
   }
 }
 
 TEST(Golden, StandardProfileOfFloatWeightsDiffersOnlyByItsKeysAndValues) {
   for (const std::string& model : kModels) {
     const Arrays golden(fixture(model + "/golden.safetensors"));
-    const auto expected = golden.values<float>("logits");
     const auto engine = load(model, {});
-    EXPECT_LT(largest_difference(logits_of(*engine, golden.values<int32_t>("tokens"), 512), expected),
-              2e-2 * deviation(expected))
-        << model;
+    const auto logits = logits_of(*engine, golden.values<int32_t>("tokens"), 512);
+    EXPECT_LT(agreement(golden.values<float>("logits"), logits, engine->info().vocabulary).kl, 1e-4) << model;
   }
 }
 
-class Split : public ::testing::TestWithParam<Numeric> {};
+class Split : public ::testing::TestWithParam<std::tuple<std::string, Numeric>> {
+ protected:
+  const std::string model_ = std::get<0>(GetParam());
+  const Numeric numeric_ = std::get<1>(GetParam());
+  const std::vector<int32_t> tokens_ = recorded_tokens(model_);
+};
 
 TEST_P(Split, ChunksAndThreadsDoNotMatter) {
-  for (const std::string& model : kModels) {
-    const auto tokens = recorded_tokens(model);
-    const auto expected = logits_of(*load(model, {.threads = 1, .numeric = GetParam()}), tokens, tokens.size());
-    for (const size_t threads : {1, 2, 3}) {
-      const auto engine = load(model, {.threads = threads, .numeric = GetParam()});
-      for (const size_t chunk : {size_t{1}, size_t{7}, size_t{64}, tokens.size()})
-        ASSERT_TRUE(same_bits(logits_of(*engine, tokens, chunk), expected))
-            << model << " " << threads << " threads, chunks of " << chunk;
-    }
+  const auto expected = logits_of(*load(model_, {.threads = 1, .numeric = numeric_}), tokens_, tokens_.size());
+  for (const size_t threads : {1, 2, 3}) {
+    const auto engine = load(model_, {.threads = threads, .numeric = numeric_});
+    for (const size_t chunk : {size_t{1}, size_t{7}, size_t{64}, tokens_.size()})
+      ASSERT_TRUE(same_bits(logits_of(*engine, tokens_, chunk), expected))
+          << threads << " threads, chunks of " << chunk;
   }
 }
 
 TEST_P(Split, InstructionSetsAgree) {
-  for (const std::string& model : kModels) {
-    const auto tokens = recorded_tokens(model);
-    const auto expected =
-        logits_of(*load(model, {.threads = 1, .isa = "scalar", .numeric = GetParam()}), tokens, tokens.size());
-    for (const compute::Kernels* kernels : compute::usable_kernels()) {
-      const auto engine = load(model, {.threads = 2, .isa = kernels->name, .numeric = GetParam()});
-      for (const size_t chunk : {size_t{7}, tokens.size()})
-        ASSERT_TRUE(same_bits(logits_of(*engine, tokens, chunk), expected))
-            << model << " " << kernels->name << ", chunks of " << chunk;
-    }
+  const auto expected =
+      logits_of(*load(model_, {.threads = 1, .isa = "scalar", .numeric = numeric_}), tokens_, tokens_.size());
+  for (const compute::Kernels* kernels : compute::usable_kernels()) {
+    const auto engine = load(model_, {.threads = 2, .isa = kernels->name, .numeric = numeric_});
+    for (const size_t chunk : {size_t{7}, tokens_.size()})
+      ASSERT_TRUE(same_bits(logits_of(*engine, tokens_, chunk), expected)) << kernels->name << ", chunks of " << chunk;
   }
 }
 
-TEST_P(Split, KeysAndValuesInFloatAreSplitInvariantToo) {
+std::string split_name(const ::testing::TestParamInfo<std::tuple<std::string, Numeric>>& info) {
+  std::string name =
+      std::get<0>(info.param) + (std::get<1>(info.param) == Numeric::standard ? "_standard" : "_reference");
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(Models, Split,
+                         ::testing::Combine(::testing::ValuesIn(kModels),
+                                            ::testing::Values(Numeric::standard, Numeric::reference)),
+                         split_name);
+
+TEST(KeysAndValuesInFloat, AreSplitInvariantToo) {
   const auto tokens = recorded_tokens("llama");
-  const auto engine = load("llama", {.threads = 2, .numeric = GetParam(), .half_kv = false});
+  const auto engine = load("llama", {.threads = 2, .half_kv = false});
   const auto expected = logits_of(*engine, tokens, tokens.size());
   for (const size_t chunk : {1, 7, 64}) ASSERT_TRUE(same_bits(logits_of(*engine, tokens, chunk), expected)) << chunk;
 }
-
-INSTANTIATE_TEST_SUITE_P(Profiles, Split, ::testing::Values(Numeric::standard, Numeric::reference),
-                         [](const auto& profile) {
-                           return profile.param == Numeric::standard ? "standard" : "reference";
-                         });
 
 }  // namespace
 }  // namespace terrace::engine

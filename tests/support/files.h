@@ -68,6 +68,7 @@ class Arrays {
  public:
   explicit Arrays(const std::string& path)
       : file_(take(MappedFile::open(path))), arrays_(take(format::parse_safetensors(file_.bytes()))) {}
+  bool contains(const std::string& name) const { return arrays_.count(name) > 0; }
   const format::SafetensorsArray& operator[](const std::string& name) const { return arrays_.at(name); }
   template <class T>
   std::vector<T> values(const std::string& name) const {

@@ -3,26 +3,11 @@
 #include <cstring>
 
 #include "compute/cpu/cpu_backend.h"
+#include "compute/cpu/rotation.h"
 #include "compute/cpu/tiles.h"
-#include "compute/rope.h"
 
 namespace terrace::compute {
 namespace {
-
-/// Turns the rotated pairs of each head of a row, `stride` apart. `turns` holds cosine and sine per pair.
-void rotate(float* row, size_t heads, size_t stride, RopePairs pairs, std::span<const float> turns) {
-  const size_t count = turns.size() / 2;
-  const size_t step = pairs == RopePairs::adjacent ? 2 : 1, distance = pairs == RopePairs::adjacent ? 1 : count;
-  for (size_t head = 0; head < heads; ++head, row += stride) {
-    for (size_t i = 0; i < count; ++i) {
-      const float cos = turns[2 * i], sin = turns[2 * i + 1];
-      float &a = row[step * i], &b = row[step * i + distance];
-      const float turned = a * cos - b * sin;
-      b = a * sin + b * cos;
-      a = turned;
-    }
-  }
-}
 
 /// One position's keys go to a column of [key_size][64], its values to a row of [64][stride].
 template <class Element>
@@ -43,15 +28,8 @@ constexpr size_t kOwnRows = 4;  // so few rows are turned and stored faster than
 void CpuBackend::turns(const Rope& rope, std::span<const RowSpan> spans, Rows out) {
   for (const RowSpan& span : spans) {
     team_.for_each(span.rows, 16, [&](size_t first, size_t last) {
-      for (size_t r = first; r < last; ++r) {
-        const double position = span.first_position + static_cast<double>(r);
-        float* turn = out.row(span.first_row + r);
-        for (const float frequency : rope.frequencies) {
-          const CosSin angle = cos_sin(position * double{frequency});
-          *turn++ = static_cast<float>(angle.cos) * rope.magnitude;
-          *turn++ = static_cast<float>(angle.sin) * rope.magnitude;
-        }
-      }
+      for (size_t r = first; r < last; ++r)
+        make_turns(rope, static_cast<size_t>(span.first_position) + r, out.row(span.first_row + r));
     });
   }
 }
@@ -160,9 +138,112 @@ void CpuBackend::attend(const Attention& attention, std::span<const RowSpan> spa
   });
 }
 
+namespace {
+
+/// The positions that a row attends to: the selected blocks, then what follows the last complete block.
+void selected_positions(const Selection& selection, size_t row, size_t position, std::vector<size_t>& positions) {
+  positions.clear();
+  for (int32_t i = 0; i < selection.counts[row]; ++i) {
+    const auto block = static_cast<size_t>(selection.blocks[row * selection.most + static_cast<size_t>(i)]);
+    for (size_t j = 0; j < selection.ratio; ++j) positions.push_back(block * selection.ratio + j);
+  }
+  for (size_t p = (position + 1) / selection.ratio * selection.ratio; p <= position; ++p) positions.push_back(p);
+}
+
+/// Copies one head's keys and values of some positions into pages of their own, one after the other.
+template <class Element>
+void gather_positions(const KvLayer& layer, size_t head, std::byte* const* pages, std::span<const size_t> positions,
+                      std::byte* out) {
+  const size_t page_bytes = layer.key_bytes() + layer.value_bytes();
+  std::memset(out, 0, (positions.size() + kAttentionBlock - 1) / kAttentionBlock * page_bytes);
+  for (size_t i = 0; i < positions.size(); ++i) {
+    const std::byte* page = pages[positions[i] / kAttentionBlock];
+    const size_t from = positions[i] % kAttentionBlock, to = i % kAttentionBlock;
+    std::byte* own = out + i / kAttentionBlock * page_bytes;
+    const auto* keys = reinterpret_cast<const Element*>(page + layer.key_offset + head * layer.key_bytes());
+    auto* own_keys = reinterpret_cast<Element*>(own);
+    for (size_t d = 0; d < layer.key_size; ++d) own_keys[d * kAttentionBlock + to] = keys[d * kAttentionBlock + from];
+    const size_t value_bytes = layer.value_stride() * sizeof(Element);
+    std::memcpy(own + layer.key_bytes() + to * value_bytes,
+                page + layer.value_offset + head * layer.value_bytes() + from * value_bytes, value_bytes);
+  }
+}
+
+}  // namespace
+
+/// One row and key/value head at a time: its keys and values are copied side by side, in position order, so that the
+/// blocks of 64 are those of the list that the row sees.
+void CpuBackend::attend_selected(const Attention& attention, std::span<const RowSpan> spans) {
+  const KvLayer& layer = *attention.kv;
+  const size_t group = attention.heads / layer.heads, page_bytes = layer.key_bytes() + layer.value_bytes();
+  const size_t query_stride = layer.key_size + (attention.gated ? layer.value_size : 0);
+  const size_t most = attention.selection->most * attention.selection->ratio + attention.selection->ratio;
+  const size_t pages = (most + kAttentionBlock - 1) / kAttentionBlock;
+  for (Buffer& buffer : scratch_) grown(buffer, pages * page_bytes);
+  const auto do_head = [&](const RowSpan& span, size_t r, size_t head, std::byte* scratch) {
+    const size_t row = span.first_row + r;
+    std::vector<size_t> positions;
+    selected_positions(*attention.selection, row, static_cast<size_t>(span.first_position) + r, positions);
+    if (layer.half)
+      gather_positions<uint16_t>(layer, head, span.pages, positions, scratch);
+    else
+      gather_positions<float>(layer, head, span.pages, positions, scratch);
+    std::vector<const std::byte*> own(pages);
+    for (size_t i = 0; i < pages; ++i) own[i] = scratch + i * page_bytes;
+    for (size_t first = 0; first < group; first += kQueryTile) {
+      const float *query[kQueryTile], *gates[kQueryTile];
+      float *out[kQueryTile], sinks[kQueryTile];
+      int32_t low[kQueryTile], high[kQueryTile];
+      const size_t count = std::min(kQueryTile, group - first);
+      for (size_t i = 0; i < count; ++i) {
+        const size_t query_head = head * group + first + i;
+        query[i] = attention.queries.row(row) + query_head * query_stride;
+        gates[i] = query[i] + layer.key_size;
+        if (attention.sinks) sinks[i] = attention.sinks[query_head];
+        out[i] = attention.out.row(row) + query_head * layer.value_size;
+        low[i] = 0;
+        high[i] = static_cast<int32_t>(positions.size()) - 1;
+      }
+      const AttentionTask task{query,
+                               out,
+                               high,
+                               low,
+                               count,
+                               own.data(),
+                               0,
+                               layer.key_bytes(),
+                               layer.key_size,
+                               layer.value_size,
+                               layer.value_stride(),
+                               attention.scale,
+                               attention.gated ? gates : nullptr,
+                               attention.sinks ? sinks : nullptr};
+      (layer.half ? kernels_->attention_f16 : kernels_->attention_f32)(task);
+    }
+  };
+  for (const RowSpan& span : spans) {
+    for_pieces(span.rows * layer.heads, 1, [&](size_t member, size_t first, size_t last) {
+      for (size_t i = first; i < last; ++i) do_head(span, i / layer.heads, i % layer.heads, scratch_[member].data());
+    });
+  }
+}
+
 void CpuBackend::attention(const Attention& attention, std::span<const RowSpan> spans) {
   rotate_and_store(attention, spans);
-  attend(attention, spans);
+  if (!attention.selection) return attend(attention, spans);
+  // Rows see all positions until there are more blocks than may be selected.
+  std::vector<RowSpan> all, selected;
+  for (const RowSpan& span : spans) {
+    size_t first = 0;
+    while (first < span.rows && attention.selection->counts[span.first_row + first] < 0) ++first;
+    if (first > 0) all.push_back({span.first_row, first, span.first_position, span.pages, span.state});
+    if (first < span.rows) {
+      selected.push_back({span.first_row + first, span.rows - first, span.first_position + static_cast<int32_t>(first),
+                          span.pages, span.state});
+    }
+  }
+  attend(attention, all);
+  attend_selected(attention, selected);
 }
 
 }  // namespace terrace::compute

@@ -54,7 +54,7 @@ void CpuBackend::embed(const Matrix& table, std::span<const int32_t> tokens, flo
   });
 }
 
-void CpuBackend::normalize(const float* x, size_t width, const Norm& norm, float* out) const {
+void CpuBackend::normalize_row(const float* x, size_t width, const Norm& norm, float* out) const {
   const size_t size = width / norm.groups;
   for (size_t i = 0; i < width; i += size)
     kernels_->rms_norm(x + i, norm.gain ? norm.gain + i : nullptr, size, norm.epsilon, out + i);
@@ -73,6 +73,12 @@ void CpuBackend::for_pieces(size_t count, size_t grain, FunctionRef<void(size_t,
   team_.run(member_work);
 }
 
+void CpuBackend::normalize(Rows x, const Norm& norm, Rows out) {
+  team_.for_each(x.count, 8, [&](size_t first, size_t last) {
+    for (size_t r = first; r < last; ++r) normalize_row(x.row(r), x.width, norm, out.row(r));
+  });
+}
+
 void CpuBackend::add(Rows x, const std::optional<Norm>& norm, float scale, Rows out) {
   if (norm) {
     for (Buffer& buffer : scratch_) grown(buffer, x.width * sizeof(float));
@@ -82,7 +88,7 @@ void CpuBackend::add(Rows x, const std::optional<Norm>& norm, float scale, Rows 
       const float* from = x.row(r);
       if (norm) {
         float* normed = scratch_[member].as<float>();
-        normalize(from, x.width, *norm, normed);
+        normalize_row(from, x.width, *norm, normed);
         from = normed;
       }
       kernels_->add_scaled(from, scale, x.width, out.row(r));

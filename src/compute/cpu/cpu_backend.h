@@ -64,6 +64,7 @@ class CpuBackend : public Backend {
 
   std::unique_ptr<Matrix> place(const MatrixView& view) override;
   void embed(const Matrix& table, std::span<const int32_t> tokens, float scale, Rows out) override;
+  void normalize(Rows x, const Norm& norm, Rows out) override;
   void add(Rows x, const std::optional<Norm>& norm, float scale, Rows out) override;
   void scale(float factor, Rows x) override;
   void linear(Rows x, const std::optional<Norm>& norm, std::span<const Linear> outputs) override;
@@ -78,6 +79,11 @@ class CpuBackend : public Backend {
   void convolution(const Convolution& convolution, std::span<const RowSpan> spans) override;
   void delta_rule(const DeltaRule& rule, std::span<const RowSpan> spans) override;
   void state_space(const StateSpace& space, std::span<const RowSpan> spans) override;
+  void select_blocks(const BlockIndex& index, std::span<const RowSpan> spans, const Selection& selection) override;
+  void mix_streams(Rows streams, const Norm& norm, Rows mix, Rows out) override;
+  void inject(Rows x, Rows amounts, float scale, Rows streams) override;
+  void gate_streams(Rows keys, const Norm& key_norm, Rows streams, const Norm& stream_norm, Rows values,
+                    Rows out) override;
   std::string_view instruction_set() const override { return kernels_->name; }
   size_t threads() const override { return team_.size(); }
 
@@ -108,7 +114,7 @@ class CpuBackend : public Backend {
   /// Prepares x, then calls work(input, first, last) on pieces of 0..count, all on the team.
   void with_input(Rows x, const std::optional<Norm>& norm, Needs needs, size_t count, size_t grain,
                   FunctionRef<void(size_t member, const Input&, size_t, size_t)> work);
-  void normalize(const float* x, size_t width, const Norm& norm, float* out) const;
+  void normalize_row(const float* x, size_t width, const Norm& norm, float* out) const;
   /// Calls work(member, first, last) on pieces of 0..count; a single piece stays on the caller.
   void for_pieces(size_t count, size_t grain, FunctionRef<void(size_t, size_t, size_t)> work);
   void finish_tile(const Linear& output, size_t panel, size_t row, size_t rows, float* tile) const;
@@ -136,6 +142,10 @@ class CpuBackend : public Backend {
 
   void rotate_and_store(const Attention& attention, std::span<const RowSpan> spans);
   void attend(const Attention& attention, std::span<const RowSpan> spans);
+  void attend_selected(const Attention& attention, std::span<const RowSpan> spans);
+  void index_keys(const BlockIndex& index, const RowSpan& span);
+  void select_for_row(const BlockIndex& index, const RowSpan& span, size_t r, const Selection& selection,
+                      std::byte* scratch);
 
   const Kernels* kernels_;
   bool float_activations_;

@@ -39,7 +39,7 @@ CpuBackend::Input CpuBackend::prepare_rows(Rows x, size_t first, size_t last, co
   }
   if (needs.codes) input.codes = codes;
   for (size_t r = first; r < last; ++r) {
-    if (norm) normalize(x.row(r), x.width, *norm, floats + r * stride);
+    if (norm) normalize_row(x.row(r), x.width, *norm, floats + r * stride);
     if (needs.codes) kernels_->quantize(input.floats + r * input.float_stride, input.blocks, codes + r * input.blocks);
   }
   return input;

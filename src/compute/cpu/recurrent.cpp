@@ -117,7 +117,7 @@ void CpuBackend::state_space(const StateSpace& space, std::span<const RowSpan> s
     for (size_t i = first; i < last; ++i) do_head(spans[i / space.heads], i % space.heads);
   });
   team_.for_each(space.out.count, 4, [&](size_t first, size_t last) {
-    for (size_t r = first; r < last; ++r) normalize(space.out.row(r), inner, space.norm, space.out.row(r));
+    for (size_t r = first; r < last; ++r) normalize_row(space.out.row(r), inner, space.norm, space.out.row(r));
   });
 }
 

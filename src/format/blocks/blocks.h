@@ -10,7 +10,10 @@ namespace terrace::format {
 
 extern const BlockCodec kF32Codec, kF16Codec, kBf16Codec;
 extern const BlockCodec kQ4_0Codec, kQ4_1Codec, kQ5_0Codec, kQ5_1Codec, kQ8_0Codec;
-extern const BlockCodec kQ4_KCodec, kQ5_KCodec, kQ6_KCodec;
+extern const BlockCodec kQ1_0Codec, kQ2_0Codec, kTq1_0Codec, kTq2_0Codec;
+extern const BlockCodec kQ2_KCodec, kQ3_KCodec, kQ4_KCodec, kQ5_KCodec, kQ6_KCodec;
+extern const BlockCodec kMxfp4Codec, kNvfp4Codec, kIq4NlCodec, kIq4XsCodec;
+extern const BlockCodec kIq1SCodec, kIq1MCodec, kIq2XxsCodec, kIq2XsCodec, kIq2SCodec, kIq3XxsCodec, kIq3SCodec;
 
 template <class T>
 T load(const std::byte* from) {
@@ -41,6 +44,21 @@ inline std::byte* pack_words(const std::byte* const (&rows)[kPanelRows], size_t 
 inline std::byte* pack_halves(const std::byte* const (&rows)[kPanelRows], size_t offset, std::byte* panel) {
   for (size_t lane = 0; lane < kPanelRows; ++lane) std::memcpy(panel + 2 * lane, rows[lane] + offset, 2);
   return panel + 2 * kPanelRows;
+}
+
+/// Writes value(lane) of the 16 rows side by side, as words of the given type. Returns the end.
+template <class Word, class Value>
+std::byte* pack_lanes(Value value, std::byte* panel) {
+  for (size_t lane = 0; lane < kPanelRows; ++lane) store(panel + sizeof(Word) * lane, static_cast<Word>(value(lane)));
+  return panel + sizeof(Word) * kPanelRows;
+}
+
+/// Writes `count` bytes of each row, found at `offset` in its block, as `count` vectors of 16 bytes. Returns the end.
+inline std::byte* pack_bytes(const std::byte* const (&rows)[kPanelRows], size_t offset, size_t count,
+                             std::byte* panel) {
+  for (size_t i = 0; i < count; ++i)
+    panel = pack_lanes<uint8_t>([&](size_t lane) { return byte_at(rows[lane], offset + i); }, panel);
+  return panel;
 }
 
 /// Writes the fifth bits of 32 values per row as 8 words of 64 bits: bit 4 * lane + t of word j belongs to value 4 * j

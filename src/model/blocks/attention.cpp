@@ -50,6 +50,9 @@ Result<std::unique_ptr<AttentionBlock>> AttentionBlock::load(Loader& loader, con
   } else {
     TERRACE_CHECK(block->load_keys_and_values(loader, prefix));
   }
+  if (shape.indexer) {
+    TERRACE_TRY(block->indexer_, Indexer::load(loader, *shape.indexer, layer));
+  }
   return block;
 }
 
@@ -69,7 +72,7 @@ Status AttentionBlock::load_keys_and_values(Loader& loader, const std::string& p
 }
 
 size_t AttentionBlock::workspace() const {
-  size_t floats = Workspace::padded(out_->inputs());
+  size_t floats = Workspace::padded(out_->inputs()) + (indexer_ ? indexer_->workspace() : 0);
   for (const MatrixPtr* matrix : {&q_, &k_, &v_}) floats += *matrix ? Workspace::padded((*matrix)->rows()) : 0;
   return floats;
 }
@@ -86,17 +89,28 @@ void AttentionBlock::forward(const StepContext& context, Rows x, Rows out) const
   if (!k_norm_.empty()) attention.key_norm = compute::Norm{k_norm_.data(), shape_.epsilon};
   if (shape_.value_norm) attention.value_norm = compute::Norm{nullptr, shape_.epsilon};
   attention.pairs = shape_.pairs;
-  if (shape_.rope != kNoRope) attention.turns = context.turns[shape_.rope];
+  if (shape_.rope != kNoRope) attention.turns = context.turns[shape_.rope].rows;
   attention.scale = shape_.scale;
   attention.window = shape_.window;
   attention.gated = shape_.gated;
   attention.sinks = data_or_null(sinks_);
+  std::optional<compute::BlockIndex> index;
+  compute::Selection selection;
   std::vector<compute::Linear> projections = {{q_.get(), data_or_null(q_bias_), attention.queries}};
   if (k_) projections.push_back({k_.get(), data_or_null(k_bias_), attention.keys});
   if (v_) projections.push_back({v_.get(), data_or_null(v_bias_), attention.values});
+  if (indexer_) {
+    const Turn& turn = context.turns[shape_.rope];
+    index = indexer_->begin(context, x.count, turn.rows, turn.rope);
+    for (const compute::Linear& projection : indexer_->projections(*index)) projections.push_back(projection);
+  }
   std::optional<compute::Norm> norm;
   if (shape_.normed) norm = compute::Norm{norm_.data(), shape_.epsilon};
   context.backend.linear(x, norm, projections);
+  if (indexer_) {
+    selection = indexer_->select(context, *index);
+    attention.selection = &selection;
+  }
   context.backend.attention(attention, context.spans);
   const compute::Linear output[] = {
       {out_.get(), data_or_null(out_bias_), out, shape_.residual.accumulate, shape_.residual.scale}};

@@ -1,7 +1,7 @@
 // The attention block: norm, q/k/v projections, rope, attention over the pages, output projection.
 #pragma once
 
-#include "model/blocks/block.h"
+#include "model/blocks/indexer.h"
 
 namespace terrace::model {
 
@@ -23,6 +23,7 @@ struct AttentionShape {
   bool keys_as_values = false;                ///< the keys before norm and rope are the values, too
   std::optional<compute::KvLayer> shared_kv;  ///< an earlier layer's keys and values, instead of own ones
   Residual residual;
+  std::optional<IndexerShape> indexer;  ///< rows attend to chosen blocks of positions
 };
 constexpr size_t kNoRope = ~size_t{0};
 constexpr size_t kMaximumHeadSize = 512;  ///< that backends can hold
@@ -47,6 +48,7 @@ class AttentionBlock : public Block {
   compute::KvLayer kv_;
   std::vector<float> norm_, q_norm_, k_norm_, q_bias_, k_bias_, v_bias_, out_bias_, sinks_;
   MatrixPtr q_, k_, v_, out_;  ///< no k_: keys and values are shared; no v_: the keys are the values
+  std::optional<Indexer> indexer_;
 };
 
 }  // namespace terrace::model

@@ -18,6 +18,7 @@ Result<BlockPtr> MixtureBlock::load(Loader& loader, const MixtureShape& shape, s
   auto block = std::make_unique<MixtureBlock>();
   block->shape_ = shape;
   block->layer_ = layer;
+  loader.note_router(layer, shape.used);
   const std::string prefix = fmt::format("blk.{}.", layer);
   if (!shape.norm.empty()) {
     TERRACE_TRY(block->norm_, loader.vector(prefix + shape.norm + ".weight", shape.hidden));

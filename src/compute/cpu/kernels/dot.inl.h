@@ -1,10 +1,13 @@
 // Products of a panel with rows of activations, written once over the SIMD type and a block reader.
 //
-// The order of float operations per (output, row) pair is the contract: for each block of 32 inputs in order,
+// The order of float operations per (output, row) pair is the contract. For each block of 32 inputs in order:
 //   acc = fma(weight scale * activation scale, float(exact integer dot product), acc)
 //   acc = fma(minimum, activation scale * sum of codes, acc)        (formats with minima)
 // Formats with a scale per 16 inputs put fma(float(dot of the second half), its scale, float(dot of the first) * its
-// scale), which is exact below 2^24, in the place of the integer.
+// scale) in the place of the integer, which is exact below 2^24 where the scales are integers. With minima per 16
+// inputs, too (Q2_K):
+//   acc = fma(second minimum, activation scale * sum of all codes, acc)
+//   acc = fma(first minimum - second minimum, activation scale * sum of the first half's codes, acc)
 #pragma once
 
 #include "compute/cpu/kernels/blocks/reader.inl.h"
@@ -18,33 +21,70 @@ constexpr size_t kColumns = Simd::registers == 32   ? 8
                             : Simd::registers == 16 ? 4
                                                     : 1;  // rows of activations held in registers at a time
 
-template <Codes Kind>
+/// Where a sum over 32 inputs begins, so that it ends at the sum of (code - zero point) * activation code.
+template <class Reader>
 Simd::I start_of(const ActivationBlock& x) {
-  if constexpr (Kind == Codes::zero_8) return Simd::iset1(x.minus_8_sums);
-  if constexpr (Kind == Codes::zero_16) return Simd::iset1(x.minus_16_sums);
-  if constexpr (Kind == Codes::biased_128) return Simd::biased_start(&x.minus_128_sums);
-  return Simd::iset1(0);
+  static_assert(Reader::kZero == 0 || Reader::kZero == 8 || Reader::kZero == 16 || Reader::kZero == 32 ||
+                Reader::kZero == 64);
+  if constexpr (Reader::kZero == 0) return Simd::iset1(0);
+  if constexpr (Reader::kZero == 8) return Simd::iset1(x.minus_8_sums);
+  const Simd::I minus_16 = Simd::iset1(x.minus_16_sums);
+  if constexpr (Reader::kZero == 32) return Simd::left<1>(minus_16);
+  if constexpr (Reader::kZero == 64) return Simd::left<2>(minus_16);
+  return minus_16;
 }
 
+/// The same for a half of 16 inputs.
 template <class Reader>
-[[gnu::always_inline]] inline Simd::F accumulate(const Reader& reader, size_t sub, const Simd::I (&codes)[8],
-                                                 const ActivationBlock& x, Simd::F acc) {
-  const Simd::F scale = Simd::mul(reader.scale(sub), Simd::set1(x.scale));
-  if constexpr (Reader::kHalves) {
-    const Simd::I first = Simd::dot<Reader::kBits, 4>(codes, x.codes, Simd::iset1(x.minus_32_sums[0]));
-    const Simd::I second = Simd::dot<Reader::kBits, 4>(codes + 4, x.codes + 16, Simd::iset1(x.minus_32_sums[1]));
-    const Simd::F scaled_first = Simd::mul(Simd::to_float(first), reader.half_scale(sub, 0));
-    return Simd::fma(scale, Simd::fma(Simd::to_float(second), reader.half_scale(sub, 1), scaled_first), acc);
-  } else {
-    Simd::I dot;
-    if constexpr (Reader::kCodes == Codes::biased_128)
-      dot = Simd::dot_biased(codes, x.codes, start_of<Reader::kCodes>(x));
-    else
-      dot = Simd::dot<Reader::kBits, 8>(codes, x.codes, start_of<Reader::kCodes>(x));
-    acc = Simd::fma(scale, Simd::to_float(dot), acc);
-    if constexpr (Reader::kMinimum) acc = Simd::fma(reader.minimum(sub), Simd::set1(x.scaled_sum), acc);
-    return acc;
+Simd::I half_start_of(const ActivationBlock& x, size_t half) {
+  static_assert(Reader::kZero == 0 || Reader::kZero == 32 || Reader::kZero == 64);
+  if constexpr (Reader::kZero == 0) return Simd::iset1(0);
+  const Simd::I minus_32 = Simd::iset1(x.minus_32_sums[half]);
+  return Reader::kZero == 64 ? Simd::left<1>(minus_32) : minus_32;
+}
+
+/// What a reader says of 32 inputs, read once for all rows of activations.
+template <class Reader>
+struct SubBlock {
+  Simd::I codes[8];
+  Simd::F scale, half_scales[2], minimum, first_excess;
+
+  [[gnu::always_inline]] SubBlock(const Reader& reader, size_t outer, size_t inner) {
+    reader.codes(outer, inner, codes);
+    scale = reader.scale(outer, inner);
+    if constexpr (Reader::kHalves) {
+      half_scales[0] = reader.half_scale(outer, inner, 0);
+      half_scales[1] = reader.half_scale(outer, inner, 1);
+    }
+    if constexpr (Reader::kHalves && Reader::kMinimum) {
+      minimum = reader.half_minimum(outer, inner, 1);
+      first_excess = reader.first_excess(outer, inner);
+    } else if constexpr (Reader::kMinimum) {
+      minimum = reader.minimum(outer, inner);
+    }
   }
+};
+
+template <class Reader>
+[[gnu::always_inline]] inline Simd::F accumulate(const SubBlock<Reader>& weights, const ActivationBlock& x,
+                                                 Simd::F acc) {
+  const Simd::F scale = Simd::mul(weights.scale, Simd::set1(x.scale));
+  if constexpr (Reader::kHalves) {
+    const Simd::I first = Simd::dot<Reader::kLargest, 4>(weights.codes, x.codes, half_start_of<Reader>(x, 0));
+    const Simd::I second = Simd::dot<Reader::kLargest, 4>(weights.codes + 4, x.codes + 16, half_start_of<Reader>(x, 1));
+    const Simd::F scaled_first = Simd::mul(Simd::to_float(first), weights.half_scales[0]);
+    acc = Simd::fma(scale, Simd::fma(Simd::to_float(second), weights.half_scales[1], scaled_first), acc);
+  } else if constexpr (Reader::kZero == 128) {
+    const Simd::I dot = Simd::dot_biased(weights.codes, x.codes, Simd::biased_start(&x.minus_128_sums));
+    acc = Simd::fma(scale, Simd::to_float(dot), acc);
+  } else {
+    const Simd::I dot = Simd::dot<Reader::kLargest, 8>(weights.codes, x.codes, start_of<Reader>(x));
+    acc = Simd::fma(scale, Simd::to_float(dot), acc);
+  }
+  if constexpr (Reader::kMinimum) acc = Simd::fma(weights.minimum, Simd::set1(x.scaled_sum), acc);
+  if constexpr (Reader::kMinimum && Reader::kHalves)
+    acc = Simd::fma(weights.first_excess, Simd::set1(x.scaled_first_sum), acc);
+  return acc;
 }
 
 template <class Reader, size_t Columns>
@@ -59,14 +99,12 @@ void dot_columns(const std::byte* panel, size_t blocks, const ActivationBlock* x
       }
       const Reader reader(block, group);
       for (size_t outer = 0; outer < Reader::kSubBlocks / Reader::kUnrolled; ++outer) {
-#pragma GCC unroll 4
-        for (size_t inner = 0; inner < Reader::kUnrolled; ++inner) {
-          Simd::I codes[8];
-          const size_t sub = outer * Reader::kUnrolled + inner;
-          reader.codes(outer, inner, codes);
 #pragma GCC unroll 8
-          for (size_t c = 0; c < Columns; ++c)
-            acc[c] = accumulate(reader, sub, codes, x[c * x_stride + b + sub], acc[c]);
+        for (size_t inner = 0; inner < Reader::kUnrolled; ++inner) {
+          const SubBlock<Reader> weights(reader, outer, inner);
+          const size_t sub = outer * Reader::kUnrolled + inner;
+#pragma GCC unroll 8
+          for (size_t c = 0; c < Columns; ++c) acc[c] = accumulate(weights, x[c * x_stride + b + sub], acc[c]);
         }
       }
     }
@@ -98,16 +136,20 @@ void dot_codes(const std::byte* panel, size_t blocks, const ActivationBlock* x, 
   if (columns == 1) return dot_columns<Reader, 1>(panel, blocks, x, x_stride, out);
 }
 
-/// The exact weights of one quad's input `t` (0..3), in float: what the file's block decodes to.
-template <class Reader, int T>
-Simd::F weight_of(const Reader& reader, size_t sub, size_t quad, Simd::I codes) {
-  constexpr float zeros[] = {0.0F, 8.0F, 16.0F, 32.0F, 128.0F};
+/// The exact weights of one quad's input `T` (0..3), in float: what the file's block decodes to.
+template <int T, class Reader>
+Simd::F weight_of(const Reader& reader, size_t outer, size_t inner, size_t quad, Simd::I codes) {
   const Simd::I code = Simd::mask_words(Simd::right<8 * T>(codes), 255);
-  const Simd::F value = Simd::sub(Simd::to_float(code), Simd::set1(zeros[static_cast<int>(Reader::kCodes)]));
-  if constexpr (Reader::kHalves)
-    return Simd::mul(Simd::mul(reader.scale(sub), reader.half_scale(sub, quad / 4)), value);
-  if constexpr (Reader::kMinimum) return Simd::add(Simd::mul(reader.scale(sub), value), reader.minimum(sub));
-  return Simd::mul(reader.scale(sub), value);
+  const Simd::F value = Simd::sub(Simd::to_float(code), Simd::set1(static_cast<float>(Reader::kZero)));
+  Simd::F scale = reader.scale(outer, inner);
+  if constexpr (Reader::kHalves) scale = Simd::mul(scale, reader.half_scale(outer, inner, quad / 4));
+  const Simd::F scaled = Simd::mul(scale, value);
+  if constexpr (Reader::kHalves && Reader::kMinimum)
+    return Simd::add(scaled, reader.half_minimum(outer, inner, quad / 4));
+  else if constexpr (Reader::kMinimum)
+    return Simd::add(scaled, reader.minimum(outer, inner));
+  else
+    return scaled;
 }
 
 /// Calls use(input, weights) for each input of a lane group in order.
@@ -117,16 +159,15 @@ void for_each_input(const std::byte* panel, size_t inputs, size_t group, Use use
   for (const std::byte* block = panel; input < inputs; block += Reader::kBytes) {
     const Reader reader(block, group);
     for (size_t outer = 0; outer < Reader::kSubBlocks / Reader::kUnrolled; ++outer) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (size_t inner = 0; inner < Reader::kUnrolled; ++inner) {
         Simd::I codes[8];
-        const size_t sub = outer * Reader::kUnrolled + inner;
         reader.codes(outer, inner, codes);
         for (size_t quad = 0; quad < 8; ++quad, input += 4) {
-          use(input, weight_of<Reader, 0>(reader, sub, quad, codes[quad]));
-          use(input + 1, weight_of<Reader, 1>(reader, sub, quad, codes[quad]));
-          use(input + 2, weight_of<Reader, 2>(reader, sub, quad, codes[quad]));
-          use(input + 3, weight_of<Reader, 3>(reader, sub, quad, codes[quad]));
+          use(input, weight_of<0>(reader, outer, inner, quad, codes[quad]));
+          use(input + 1, weight_of<1>(reader, outer, inner, quad, codes[quad]));
+          use(input + 2, weight_of<2>(reader, outer, inner, quad, codes[quad]));
+          use(input + 3, weight_of<3>(reader, outer, inner, quad, codes[quad]));
         }
       }
     }

@@ -1,4 +1,4 @@
-// Types with blocks of 256 values and arithmetic codes.
+// The K types: blocks of 256 values with packed scales and arithmetic codes.
 #include TERRACE_SIMD
 // The SIMD type comes first: everything else is written over it.
 #include "compute/cpu/kernels/blocks/k_quants.inl.h"
@@ -9,9 +9,8 @@ namespace {
 
 // ggml's type codes; format/block_type.h has their names.
 constexpr terrace::compute::BlockKernels kTypes[] = {
-    block_kernels<Q4_KReader>(12),
-    block_kernels<Q5_KReader>(13),
-    block_kernels<Q6_KReader>(14),
+    block_kernels<Q2_KReader>(10), block_kernels<Q3_KReader>(11), block_kernels<Q4_KReader>(12),
+    block_kernels<Q5_KReader>(13), block_kernels<Q6_KReader>(14),
 };
 
 }  // namespace

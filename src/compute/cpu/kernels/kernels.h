@@ -23,7 +23,7 @@ struct alignas(64) ActivationBlock {
   int32_t minus_16_sums;     ///< -16 * sum
   int32_t minus_128_sums;    ///< -128 * sum
   int32_t minus_32_sums[2];  ///< -32 * (sum of each half)
-  int32_t padding;
+  float scaled_first_sum;    ///< scale * (sum of the first half's codes), for formats with minima per half
   int8_t codes[32];
 };
 static_assert(sizeof(ActivationBlock) == 64);
@@ -180,6 +180,12 @@ struct Kernels {
   void (*convolve)(const ConvolutionTask& task);
   void (*delta_rule)(const DeltaTask& task);
   void (*state_space)(const StateSpaceTask& task);
+  /// out = mean over streams of mix * x; x and mix are [streams][size].
+  void (*mix_streams)(const float* x, const float* mix, size_t streams, size_t size, float* out);
+  float (*dot)(const float* x, const float* y, size_t size);
+  /// scores[b] = sum over heads of max(0, query . key b) for keys [size][blocks]; `blocks` is a multiple of 16.
+  void (*score_blocks)(const float* queries, size_t heads, size_t size, const float* keys, size_t blocks,
+                       float* scores);
 
   const BlockKernels* find(uint32_t type) const {
     for (size_t g = 0; g < group_count; ++g) {

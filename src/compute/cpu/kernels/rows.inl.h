@@ -119,7 +119,7 @@ void quantize(const float* x, size_t blocks, ActivationBlock* out) {
     out->minus_128_sums = -128 * sum;
     out->minus_32_sums[0] = -32 * first;
     out->minus_32_sums[1] = -32 * second;
-    out->padding = 0;
+    out->scaled_first_sum = out->scale * static_cast<float>(first);
   }
 }
 

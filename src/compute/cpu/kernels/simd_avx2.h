@@ -101,30 +101,82 @@ struct Simd {
     return _mm256_or_si256(codes, _mm256_and_si256(set, _mm256_set1_epi8(16)));
   }
 
+  static F as_float(I a) { return _mm256_castsi256_ps(a); }
+  static I iadd(I a, I b) { return _mm256_add_epi32(a, b); }
+  static I isub(I a, I b) { return _mm256_sub_epi32(a, b); }
+  static I and_not(I a, I b) { return _mm256_andnot_si256(a, b); }
+  static I negative(I a) { return _mm256_srai_epi32(a, 31); }
+  static I byte_lanes(const std::byte* p) {
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+  }
+  static I short_lanes(const std::byte* p) {
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+  static I triple_bytes(I a) { return _mm256_add_epi8(_mm256_add_epi8(a, a), a); }
+  /// Averages round up, so they are taken of complements: twice the mean with a smaller one gives a/2, then 3a/4.
+  static I three_quarters(I a) {
+    const I ones = _mm256_set1_epi8(-1), complement = _mm256_xor_si256(a, ones);
+    return _mm256_xor_si256(_mm256_avg_epu8(complement, _mm256_avg_epu8(complement, ones)), ones);
+  }
+  static I lookup(const uint8_t (&table)[16], I a) {
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))),
+                               a);
+  }
+  static I quads(const uint32_t* table, I index) {
+    return _mm256_i32gather_epi32(reinterpret_cast<const int*>(table), index, 4);
+  }
+  static void octets(const uint64_t* table, I index, I& first, I& second) {
+    // Lanes 0, 1, 4, 5 and 2, 3, 6, 7 are looked up together: what a shuffle within 128 bits then puts in order.
+    const I order = _mm256_permute4x64_epi64(index, 0xd8);
+    const auto* octets = reinterpret_cast<const long long*>(table);
+    const __m256 a = _mm256_castsi256_ps(_mm256_i32gather_epi64(octets, _mm256_castsi256_si128(order), 8));
+    const __m256 b = _mm256_castsi256_ps(_mm256_i32gather_epi64(octets, _mm256_extracti128_si256(order, 1), 8));
+    first = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88));
+    second = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xdd));
+  }
+  using Bits = uint32_t;
+  static Bits bits(const std::byte* p) {
+    Bits r;
+    std::memcpy(&r, p, sizeof r);
+    return r;
+  }
+  static Bits three_bits(const std::byte* p) { return _pdep_u32(bits(p), 0x77777777); }
+  template <int Sum>
+  static I reflect(I a, Bits set) {
+    const I spread =
+        _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int32_t>(set)),
+                            _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303));
+    const I bit = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201));
+    const I mask = _mm256_cmpeq_epi8(_mm256_and_si256(spread, bit), bit);
+    // Sum - a = ~a + (Sum + 1)
+    return _mm256_add_epi8(_mm256_xor_si256(a, mask),
+                           _mm256_and_si256(mask, _mm256_set1_epi8(static_cast<char>(Sum + 1))));
+  }
+
   static I quad(const int8_t* x) {
     int32_t word;
     std::memcpy(&word, x, sizeof word);
     return _mm256_set1_epi32(word);
   }
 #ifdef __AVXVNNI__
-  template <int Bits, int Quads>
+  template <int Largest, int Quads>
   static I dot(const I* codes, const int8_t* x, I start) {
     for (int q = 0; q < Quads; ++q) start = _mm256_dpbusd_avx_epi32(start, codes[q], quad(x + 4 * q));
     return start;
   }
   static I biased_start(const int32_t* minus_128_sums) { return _mm256_set1_epi32(*minus_128_sums); }
-  static I dot_biased(const I* codes, const int8_t* x, I start) { return dot<8, 8>(codes, x, start); }
+  static I dot_biased(const I* codes, const int8_t* x, I start) { return dot<255, 8>(codes, x, start); }
 #else
-  /// How many products of Bits-bit codes a 16-bit lane holds: pairs are at most 2 * (2^Bits - 1) * 127.
-  template <int Bits>
-  static constexpr int group = 32767 / (2 * ((1 << Bits) - 1) * 127) >= 8 ? 8 : 32767 / (2 * ((1 << Bits) - 1) * 127);
-  template <int Bits, int Quads>
+  /// How many products of codes up to Largest a 16-bit lane holds: pairs are at most 2 * Largest * 127.
+  template <int Largest>
+  static constexpr int group = 32767 / (2 * Largest * 127) >= 8 ? 8 : 32767 / (2 * Largest * 127);
+  template <int Largest, int Quads>
   static I dot(const I* codes, const int8_t* x, I start) {
-    static_assert(Bits <= 7, "16-bit sums of 8-bit codes overflow");
+    static_assert(Largest <= 127, "16-bit sums of 8-bit codes overflow");
     const I ones = _mm256_set1_epi16(1);
-    for (int q = 0; q < Quads; q += group<Bits>) {
+    for (int q = 0; q < Quads; q += group<Largest>) {
       I pairs = _mm256_maddubs_epi16(codes[q], quad(x + 4 * q));
-      for (int i = q + 1; i < q + group<Bits> && i < Quads; ++i)
+      for (int i = q + 1; i < q + group<Largest> && i < Quads; ++i)
         pairs = _mm256_add_epi16(pairs, _mm256_maddubs_epi16(codes[i], quad(x + 4 * i)));
       start = _mm256_add_epi32(start, _mm256_madd_epi16(pairs, ones));
     }

@@ -79,30 +79,71 @@ struct Simd {
     return _mm512_mask_add_epi8(codes, _cvtu64_mask64(word), codes, _mm512_set1_epi8(16));
   }
 
+  static F as_float(I a) { return _mm512_castsi512_ps(a); }
+  static I iadd(I a, I b) { return _mm512_add_epi32(a, b); }
+  static I isub(I a, I b) { return _mm512_sub_epi32(a, b); }
+  static I and_not(I a, I b) { return _mm512_andnot_si512(a, b); }
+  static I negative(I a) { return _mm512_srai_epi32(a, 31); }
+  static I byte_lanes(const std::byte* p) {
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+  static I short_lanes(const std::byte* p) {
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+  static I triple_bytes(I a) { return _mm512_add_epi8(_mm512_add_epi8(a, a), a); }
+  /// As in simd_avx2.h.
+  static I three_quarters(I a) {
+    const I ones = _mm512_set1_epi8(-1), complement = _mm512_xor_si512(a, ones);
+    return _mm512_xor_si512(_mm512_avg_epu8(complement, _mm512_avg_epu8(complement, ones)), ones);
+  }
+  static I lookup(const uint8_t (&table)[16], I a) {
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))), a);
+  }
+  static I quads(const uint32_t* table, I index) { return _mm512_i32gather_epi32(index, table, 4); }
+  static void octets(const uint64_t* table, I index, I& first, I& second) {
+    const I a = _mm512_i32gather_epi64(_mm512_castsi512_si256(index), table, 8);
+    const I b = _mm512_i32gather_epi64(_mm512_extracti64x4_epi64(index, 1), table, 8);
+    const I even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const I odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    first = _mm512_permutex2var_epi32(a, even, b);
+    second = _mm512_permutex2var_epi32(a, odd, b);
+  }
+  using Bits = uint64_t;
+  static Bits bits(const std::byte* p) {
+    Bits r;
+    std::memcpy(&r, p, sizeof r);
+    return r;
+  }
+  static Bits three_bits(const std::byte* p) { return _pdep_u64(bits(p), 0x7777777777777777); }
+  template <int Sum>
+  static I reflect(I a, Bits set) {
+    return _mm512_mask_sub_epi8(a, _cvtu64_mask64(set), _mm512_set1_epi8(static_cast<char>(Sum)), a);
+  }
+
   static I quad(const int8_t* x) {
     int32_t word;
     std::memcpy(&word, x, sizeof word);
     return _mm512_set1_epi32(word);
   }
 #ifdef __AVX512VNNI__
-  template <int Bits, int Quads>
+  template <int Largest, int Quads>
   static I dot(const I* codes, const int8_t* x, I start) {
     for (int q = 0; q < Quads; ++q) start = _mm512_dpbusd_epi32(start, codes[q], quad(x + 4 * q));
     return start;
   }
   static I biased_start(const int32_t* minus_128_sums) { return _mm512_set1_epi32(*minus_128_sums); }
-  static I dot_biased(const I* codes, const int8_t* x, I start) { return dot<8, 8>(codes, x, start); }
+  static I dot_biased(const I* codes, const int8_t* x, I start) { return dot<255, 8>(codes, x, start); }
 #else
   /// As in simd_avx2.h.
-  template <int Bits>
-  static constexpr int group = 32767 / (2 * ((1 << Bits) - 1) * 127) >= 8 ? 8 : 32767 / (2 * ((1 << Bits) - 1) * 127);
-  template <int Bits, int Quads>
+  template <int Largest>
+  static constexpr int group = 32767 / (2 * Largest * 127) >= 8 ? 8 : 32767 / (2 * Largest * 127);
+  template <int Largest, int Quads>
   static I dot(const I* codes, const int8_t* x, I start) {
-    static_assert(Bits <= 7, "16-bit sums of 8-bit codes overflow");
+    static_assert(Largest <= 127, "16-bit sums of 8-bit codes overflow");
     const I ones = _mm512_set1_epi16(1);
-    for (int q = 0; q < Quads; q += group<Bits>) {
+    for (int q = 0; q < Quads; q += group<Largest>) {
       I pairs = _mm512_maddubs_epi16(codes[q], quad(x + 4 * q));
-      for (int i = q + 1; i < q + group<Bits> && i < Quads; ++i)
+      for (int i = q + 1; i < q + group<Largest> && i < Quads; ++i)
         pairs = _mm512_add_epi16(pairs, _mm512_maddubs_epi16(codes[i], quad(x + 4 * i)));
       start = _mm512_add_epi32(start, _mm512_madd_epi16(pairs, ones));
     }

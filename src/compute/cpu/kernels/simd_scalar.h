@@ -158,7 +158,98 @@ struct Simd {
     });
   }
 
-  template <int Bits, int Quads>
+  // ---- bytes, tables and signs, for types with codebooks ----
+
+  static F as_float(I a) {
+    F r;
+    std::memcpy(r.v, a.v, sizeof r.v);
+    return r;
+  }
+  static I iadd(I a, I b) {
+    return imap(
+        [&](int i) { return static_cast<int32_t>(static_cast<uint32_t>(a.v[i]) + static_cast<uint32_t>(b.v[i])); });
+  }
+  static I isub(I a, I b) {
+    return imap(
+        [&](int i) { return static_cast<int32_t>(static_cast<uint32_t>(a.v[i]) - static_cast<uint32_t>(b.v[i])); });
+  }
+  /// ~a & b
+  static I and_not(I a, I b) {
+    return imap([&](int i) { return ~a.v[i] & b.v[i]; });
+  }
+  /// All ones where the word is negative.
+  static I negative(I a) {
+    return imap([&](int i) { return a.v[i] < 0 ? -1 : 0; });
+  }
+  /// A byte per lane, as words.
+  static I byte_lanes(const std::byte* p) {
+    return imap([&](int i) { return std::to_integer<int32_t>(p[i]); });
+  }
+  /// 16 bits per lane, as words.
+  static I short_lanes(const std::byte* p) {
+    return imap([&](int i) {
+      uint16_t half;
+      std::memcpy(&half, p + 2 * i, sizeof half);
+      return int32_t{half};
+    });
+  }
+  template <class Byte>
+  static I map_bytes(I a, Byte byte) {
+    return imap([&](int i) {
+      uint32_t word = 0;
+      for (int t = 0; t < 4; ++t) word |= (byte(static_cast<uint32_t>(a.v[i]) >> 8 * t & 255) & 255) << 8 * t;
+      return static_cast<int32_t>(word);
+    });
+  }
+  /// Three times each byte, modulo 256.
+  static I triple_bytes(I a) {
+    return map_bytes(a, [](uint32_t b) { return 3 * b; });
+  }
+  /// floor(3 * byte / 4) of each byte.
+  static I three_quarters(I a) {
+    return map_bytes(a, [](uint32_t b) { return 3 * b / 4; });
+  }
+  /// The table's entry for each byte, which is below 16.
+  static I lookup(const uint8_t (&table)[16], I a) {
+    return map_bytes(a, [&](uint32_t b) { return uint32_t{table[b & 15]}; });
+  }
+  /// The quad of each lane's index.
+  static I quads(const uint32_t* table, I index) {
+    return imap([&](int i) { return static_cast<int32_t>(table[index.v[i]]); });
+  }
+  /// The first and the second quad of the octet of each lane's index.
+  static void octets(const uint64_t* table, I index, I& first, I& second) {
+    first = imap([&](int i) { return static_cast<int32_t>(table[index.v[i]]); });
+    second = imap([&](int i) { return static_cast<int32_t>(table[index.v[i]] >> 32); });
+  }
+  /// A bit for each byte of a register: 4 per lane.
+  using Bits = uint64_t;
+  static Bits bits(const std::byte* p) {
+    Bits r;
+    std::memcpy(&r, p, sizeof r);
+    return r;
+  }
+  /// From 3 bits per lane; the fourth is 0. Reads 8 bytes.
+  static Bits three_bits(const std::byte* p) {
+    const Bits packed = bits(p);
+    Bits r = 0;
+    for (int i = 0; i < 16; ++i) r |= (packed >> 3 * i & 7) << 4 * i;
+    return r;
+  }
+  /// Each byte that has a bit becomes Sum - byte.
+  template <int Sum>
+  static I reflect(I a, Bits set) {
+    return imap([&](int i) {
+      uint32_t word = 0;
+      for (int t = 0; t < 4; ++t) {
+        const uint32_t byte = static_cast<uint32_t>(a.v[i]) >> 8 * t & 255;
+        word |= ((set >> (4 * i + t) & 1 ? Sum - byte : byte) & 255) << 8 * t;
+      }
+      return static_cast<int32_t>(word);
+    });
+  }
+
+  template <int Largest, int Quads>
   static I dot(const I* codes, const int8_t* x, I start) {
     for (int q = 0; q < Quads; ++q) {
       for (int i = 0; i < 16; ++i) {
@@ -169,7 +260,7 @@ struct Simd {
     return start;
   }
   static I biased_start(const int32_t* minus_128_sums) { return iset1(*minus_128_sums); }
-  static I dot_biased(const I* codes, const int8_t* x, I start) { return dot<8, 8>(codes, x, start); }
+  static I dot_biased(const I* codes, const int8_t* x, I start) { return dot<255, 8>(codes, x, start); }
 };
 
 }  // namespace

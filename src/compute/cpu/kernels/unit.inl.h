@@ -4,6 +4,7 @@
 #include "compute/cpu/kernels/attention.inl.h"
 #include "compute/cpu/kernels/groups.h"
 #include "compute/cpu/kernels/recurrent.inl.h"
+#include "compute/cpu/kernels/streams.inl.h"
 
 namespace {
 
@@ -11,7 +12,7 @@ using terrace::compute::BlockKernelGroup;
 using terrace::compute::Kernels;
 using namespace terrace::compute::TERRACE_ISA;  // NOLINT(google-build-using-namespace): this unit's own
 
-constexpr const BlockKernelGroup* kBlockKernels[] = {&kSimpleTypes, &kKTypes};
+constexpr const BlockKernelGroup* kBlockKernels[] = {&kSimpleTypes, &kKTypes, &kLevelTypes, &kCodebookTypes};
 
 template <size_t Streams>
 Simd::I read_streams(const std::byte* data, size_t bytes, size_t prefetch) {
@@ -48,7 +49,7 @@ uint64_t integer_dots(size_t rounds) {
   }
   for (size_t round = 0; round < rounds; ++round) {
 #pragma GCC unroll 8
-    for (int i = 0; i < 8; ++i) sum[i] = Simd::dot<4, 8>(codes, x, sum[i]);
+    for (int i = 0; i < 8; ++i) sum[i] = Simd::dot<15, 8>(codes, x, sum[i]);
 #pragma GCC unroll 8
     for (int i = 0; i < 8; ++i) __asm__ volatile("" : "+m"(sum[i]));
   }
@@ -74,7 +75,10 @@ constexpr Kernels make_kernels(const char* name) {
           softmax,
           convolve,
           delta_rule,
-          state_space};
+          state_space,
+          mix_streams,
+          dot,
+          score_blocks};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Readers of the 256-value panel blocks: Q4_K, Q5_K, Q6_K. Layouts: format/blocks/q*_k.cpp.
+// Readers of the 256-value panel blocks: Q2_K to Q6_K. Layouts: format/blocks/q*_k.cpp.
 #pragma once
 
 #include "compute/cpu/kernels/blocks/reader.inl.h"
@@ -45,23 +45,113 @@ inline void unpack_pair(const std::byte* words, size_t odd, Simd::I (&codes)[8])
   }
 }
 
+struct Q2_KReader {
+  static constexpr size_t kBytes = 1344, kSubBlocks = 8, kUnrolled = 4;
+  static constexpr int kZero = 0, kLargest = 3;
+  static constexpr bool kMinimum = true, kHalves = true;
+  const std::byte* words;
+  Simd::F d, minus_dmin;
+  Q2_KReader(const std::byte* b, size_t g) : words(lane_words(b, g) + 64) {
+    const Simd::I head = Simd::words(words - 64);
+    d = Simd::half_words(head);
+    minus_dmin = Simd::sub(Simd::set1(-0.0F), Simd::half_words(Simd::right<16>(head)));
+  }
+  /// Sub-block `s` of the 128 values of `half`.
+  void codes(size_t half, size_t s, Simd::I (&out)[8]) const {
+    for (int j = 0; j < 8; ++j) {
+      const Simd::I packed = Simd::words(words + 256 + 512 * half + 64 * j);
+      const Simd::I moved = s == 0   ? packed
+                            : s == 1 ? Simd::right<2>(packed)
+                            : s == 2 ? Simd::right<4>(packed)
+                                     : Simd::right<6>(packed);
+      out[j] = Simd::mask_words(moved, 0x03030303);
+    }
+  }
+  Simd::F scale(size_t, size_t) const { return d; }
+  Simd::F half_scale(size_t half, size_t s, size_t sixteen) const {
+    const Simd::I word = Simd::words(words + 64 * (2 * half + s / 2));
+    return Simd::to_float(nibble(word, 4 * (s & 1) + 2 * sixteen));
+  }
+  Simd::F half_minimum(size_t half, size_t s, size_t sixteen) const {
+    const Simd::I word = Simd::words(words + 64 * (2 * half + s / 2));
+    return Simd::mul(minus_dmin, Simd::to_float(nibble(word, 4 * (s & 1) + 2 * sixteen + 1)));
+  }
+  Simd::F first_excess(size_t half, size_t s) const {
+    const Simd::I word = Simd::words(words + 64 * (2 * half + s / 2));
+    const Simd::I first = nibble(word, 4 * (s & 1) + 1), second = nibble(word, 4 * (s & 1) + 3);
+    return Simd::mul(minus_dmin, Simd::to_float(Simd::isub(first, second)));
+  }
+};
+
+struct Q3_KReader {
+  static constexpr size_t kBytes = 1760, kSubBlocks = 8, kUnrolled = 4;
+  static constexpr int kZero = 32, kLargest = 56;
+  static constexpr bool kMinimum = false, kHalves = true;
+  const std::byte* words;
+  Simd::F d;
+  Simd::I scales[4];
+  Q3_KReader(const std::byte* b, size_t g) : words(lane_words(b + 224, g)) {
+    d = Simd::mul(halves(b, g), Simd::set1(0.125F));
+    const std::byte* packed = lane_words(b + 32, g);
+    const Simd::I low = Simd::words(packed), middle = Simd::words(packed + 64), high = Simd::words(packed + 128);
+    const auto nibbles = [](Simd::I a) { return Simd::mask_words(a, 0x0f0f0f0f); };
+    const auto pairs = [](Simd::I a) { return Simd::mask_words(a, 0x30303030); };
+    scales[0] = Simd::ior(nibbles(low), pairs(Simd::left<4>(high)));
+    scales[1] = Simd::ior(nibbles(middle), pairs(Simd::left<2>(high)));
+    scales[2] = Simd::ior(nibbles(Simd::right<4>(low)), pairs(high));
+    scales[3] = Simd::ior(nibbles(Simd::right<4>(middle)), pairs(Simd::right<2>(high)));
+  }
+  /// 8 times the codes of sub-block `s` of the 128 values of `half`.
+  void codes(size_t half, size_t s, Simd::I (&out)[8]) const {
+    const std::byte* at = words + 768 * half;
+    for (size_t j = 0; j < 4; ++j) {
+      const Simd::I thirds = Simd::words(at + 64 * j);
+      out[j] = Simd::ior(eightfold_pairs(Simd::words(at + 256 + 64 * j), s), third<0>(thirds, s));
+      out[j + 4] = Simd::ior(eightfold_pairs(Simd::words(at + 512 + 64 * j), s), third<4>(thirds, s));
+    }
+  }
+  Simd::F scale(size_t, size_t) const { return d; }
+  Simd::F half_scale(size_t half, size_t s, size_t sixteen) const {
+    const Simd::I four = scales[2 * half + s / 2];
+    const Simd::I scale = (s & 1) == 0 ? (sixteen == 0 ? four : Simd::right<8>(four))
+                                       : (sixteen == 0 ? Simd::right<16>(four) : Simd::right<24>(four));
+    return Simd::sub(Simd::to_float(Simd::mask_words(scale, 63)), Simd::set1(32.0F));
+  }
+
+ private:
+  /// Bit First + s of each byte, moved to bit 5.
+  template <int First>
+  static Simd::I third(Simd::I words, size_t s) {
+    const Simd::I moved = s == 0   ? shifted<5 - First>(words)
+                          : s == 1 ? shifted<4 - First>(words)
+                          : s == 2 ? shifted<3 - First>(words)
+                                   : shifted<2 - First>(words);
+    return Simd::mask_words(moved, 0x20202020);
+  }
+  template <int Left>
+  static Simd::I shifted(Simd::I words) {
+    if constexpr (Left >= 0)
+      return Simd::left<Left>(words);
+    else
+      return Simd::right<-Left>(words);
+  }
+};
+
 struct Q4_KReader {
   static constexpr size_t kBytes = 2304, kSubBlocks = 8, kUnrolled = 2;
-  static constexpr int kBits = 4;
-  static constexpr Codes kCodes = Codes::plain;
+  static constexpr int kZero = 0, kLargest = 15;
   static constexpr bool kMinimum = true, kHalves = false;
   ScalesAndMinima head;
   const std::byte* words;
   Q4_KReader(const std::byte* b, size_t g) : head(lane_words(b, g)), words(lane_words(b, g) + 256) {}
   void codes(size_t pair, size_t odd, Simd::I (&out)[8]) const { unpack_pair(words + 512 * pair, odd, out); }
-  Simd::F scale(size_t sub) const { return head.scales[sub]; }
-  Simd::F minimum(size_t sub) const { return head.minima[sub]; }
+  Simd::F scale(size_t pair, size_t odd) const { return head.scales[2 * pair + odd]; }
+  Simd::F minimum(size_t pair, size_t odd) const { return head.minima[2 * pair + odd]; }
 };
 
 struct Q5_KReader {
   static constexpr size_t kBytes = 2816, kSubBlocks = 8, kUnrolled = 2;
-  static constexpr int kBits = 5;
-  static constexpr Codes kCodes = Codes::plain;
+  static constexpr int kZero = 0, kLargest = 31;
   static constexpr bool kMinimum = true, kHalves = false;
   ScalesAndMinima head;
   const std::byte* block;
@@ -71,14 +161,13 @@ struct Q5_KReader {
     unpack_pair(lane_words(block + 768, group) + 512 * pair, odd, out);
     add_fifth_bits(block + 256 + 64 * (2 * pair + odd), group, out);
   }
-  Simd::F scale(size_t sub) const { return head.scales[sub]; }
-  Simd::F minimum(size_t sub) const { return head.minima[sub]; }
+  Simd::F scale(size_t pair, size_t odd) const { return head.scales[2 * pair + odd]; }
+  Simd::F minimum(size_t pair, size_t odd) const { return head.minima[2 * pair + odd]; }
 };
 
 struct Q6_KReader {
   static constexpr size_t kBytes = 3360, kSubBlocks = 8, kUnrolled = 4;
-  static constexpr int kBits = 6;
-  static constexpr Codes kCodes = Codes::zero_32;
+  static constexpr int kZero = 32, kLargest = 63;
   static constexpr bool kMinimum = false, kHalves = true;
   Simd::F d;
   Simd::F half_scales[16];
@@ -107,8 +196,8 @@ struct Q6_KReader {
       out[j] = Simd::ior(low_bits, Simd::mask_words(shifted, 0x30303030));
     }
   }
-  Simd::F scale(size_t) const { return d; }
-  Simd::F half_scale(size_t sub, size_t half) const { return half_scales[2 * sub + half]; }
+  Simd::F scale(size_t, size_t) const { return d; }
+  Simd::F half_scale(size_t outer, size_t s, size_t half) const { return half_scales[8 * outer + 2 * s + half]; }
 };
 
 }  // namespace

@@ -5,40 +5,32 @@
 
 namespace {
 
-struct OneSubBlock {
-  static constexpr size_t kSubBlocks = 1, kUnrolled = 1;
-  static constexpr bool kHalves = false;
-};
-
 struct Q4_0Reader : OneSubBlock {
   static constexpr size_t kBytes = 288;
-  static constexpr int kBits = 4;
-  static constexpr Codes kCodes = Codes::zero_8;
+  static constexpr int kZero = 8, kLargest = 15;
   static constexpr bool kMinimum = false;
   const std::byte* block;
   size_t group;
   Q4_0Reader(const std::byte* b, size_t g) : block(b), group(g) {}
   void codes(size_t, size_t, Simd::I (&out)[8]) const { unpack_nibbles(lane_words(block + 32, group), out); }
-  Simd::F scale(size_t) const { return halves(block, group); }
+  Simd::F scale(size_t, size_t) const { return halves(block, group); }
 };
 
 struct Q4_1Reader : OneSubBlock {
   static constexpr size_t kBytes = 320;
-  static constexpr int kBits = 4;
-  static constexpr Codes kCodes = Codes::plain;
+  static constexpr int kZero = 0, kLargest = 15;
   static constexpr bool kMinimum = true;
   const std::byte* block;
   size_t group;
   Q4_1Reader(const std::byte* b, size_t g) : block(b), group(g) {}
   void codes(size_t, size_t, Simd::I (&out)[8]) const { unpack_nibbles(lane_words(block + 64, group), out); }
-  Simd::F scale(size_t) const { return halves(block, group); }
-  Simd::F minimum(size_t) const { return halves(block + 32, group); }
+  Simd::F scale(size_t, size_t) const { return halves(block, group); }
+  Simd::F minimum(size_t, size_t) const { return halves(block + 32, group); }
 };
 
 struct Q5_0Reader : OneSubBlock {
   static constexpr size_t kBytes = 352;
-  static constexpr int kBits = 5;
-  static constexpr Codes kCodes = Codes::zero_16;
+  static constexpr int kZero = 16, kLargest = 31;
   static constexpr bool kMinimum = false;
   const std::byte* block;
   size_t group;
@@ -47,13 +39,12 @@ struct Q5_0Reader : OneSubBlock {
     unpack_nibbles(lane_words(block + 96, group), out);
     add_fifth_bits(block + 32, group, out);
   }
-  Simd::F scale(size_t) const { return halves(block, group); }
+  Simd::F scale(size_t, size_t) const { return halves(block, group); }
 };
 
 struct Q5_1Reader : OneSubBlock {
   static constexpr size_t kBytes = 384;
-  static constexpr int kBits = 5;
-  static constexpr Codes kCodes = Codes::plain;
+  static constexpr int kZero = 0, kLargest = 31;
   static constexpr bool kMinimum = true;
   const std::byte* block;
   size_t group;
@@ -62,14 +53,13 @@ struct Q5_1Reader : OneSubBlock {
     unpack_nibbles(lane_words(block + 128, group), out);
     add_fifth_bits(block + 64, group, out);
   }
-  Simd::F scale(size_t) const { return halves(block, group); }
-  Simd::F minimum(size_t) const { return halves(block + 32, group); }
+  Simd::F scale(size_t, size_t) const { return halves(block, group); }
+  Simd::F minimum(size_t, size_t) const { return halves(block + 32, group); }
 };
 
 struct Q8_0Reader : OneSubBlock {
   static constexpr size_t kBytes = 544;
-  static constexpr int kBits = 8;
-  static constexpr Codes kCodes = Codes::biased_128;
+  static constexpr int kZero = 128, kLargest = 255;
   static constexpr bool kMinimum = false;
   const std::byte* block;
   size_t group;
@@ -77,7 +67,7 @@ struct Q8_0Reader : OneSubBlock {
   void codes(size_t, size_t, Simd::I (&out)[8]) const {
     for (int j = 0; j < 8; ++j) out[j] = Simd::words(lane_words(block + 32, group) + 64 * j);
   }
-  Simd::F scale(size_t) const { return halves(block, group); }
+  Simd::F scale(size_t, size_t) const { return halves(block, group); }
 };
 
 }  // namespace

@@ -1,0 +1,97 @@
+// IQ2_XXS, IQ2_XS, IQ2_S: 256 values in sub-blocks of 32; octets of magnitudes from a codebook, with signs. Value =
+// d * (0.5 + scale) / 4 * magnitude. Sources: ggml's block_iq2_*.
+//
+// IQ2_XXS file: half d, per sub-block 4 byte entries and a word with 4 times 7 signs and the 4-bit scale on top.
+// IQ2_XS file: half d, 32 words of 9 bits entry and 7 signs, 8 bytes of scales (low nibble: 16 values, high: the next).
+// IQ2_S file: half d, 32 low bytes of entries, 32 bytes of signs, 8 bytes of high entry bits (2 each), 8 of scales.
+//
+// Panels begin with 16 halves d. Bytes below lie side by side for 16 rows, signs as signs.h and pack_fifth_bits say.
+// IQ2_XXS, per pair of sub-blocks: a byte of scales (low nibble the even one's), and twice signs, 4 entries.
+// IQ2_XS, per pair: a byte with the entries' ninth bits, and twice the byte of scales, signs, 4 low entry bytes.
+// IQ2_S, per sub-block: the byte of scales, the byte of high bits, signs, 4 low entry bytes.
+#include "format/blocks/codebooks.h"
+#include "format/blocks/signs.h"
+
+namespace terrace::format {
+namespace {
+
+using Rows = const std::byte* const (&)[kPanelRows];
+
+float scale_of(const std::byte* block, int scale) {
+  return half_to_float(load<uint16_t>(block)) * (0.5F + static_cast<float>(scale)) * 0.25F;
+}
+
+void decode_xxs(const std::byte* block, float* values) {
+  for (size_t s = 0; s < 8; ++s) {
+    const auto word = load<uint32_t>(block + 6 + 8 * s);
+    const float scale = scale_of(block, static_cast<int>(word >> 28));
+    for (size_t o = 0; o < 4; ++o, values += 8) {
+      decode_entry(kIq2XxsCodebook, byte_at(block, 2 + 8 * s + o), complete_signs(word >> 7 * o & 127), scale, values);
+    }
+  }
+}
+
+void pack_xxs(Rows rows, std::byte* panel) {
+  panel = pack_halves(rows, 0, panel);
+  const auto word = [&](size_t lane, size_t s) { return load<uint32_t>(rows[lane] + 6 + 8 * s); };
+  for (size_t s = 0; s < 8; ++s) {
+    const auto scales = [&](size_t lane) { return word(lane, s) >> 28 | word(lane, s + 1) >> 28 << 4; };
+    if (s % 2 == 0) panel = pack_lanes<uint8_t>(scales, panel);
+    panel = pack_seven_signs([&](size_t lane, size_t octet) { return word(lane, s) >> 7 * octet & 127; }, panel);
+    panel = pack_bytes(rows, 2 + 8 * s, 4, panel);
+  }
+}
+
+void decode_xs(const std::byte* block, float* values) {
+  for (size_t o = 0; o < 32; ++o, values += 8) {
+    const auto word = load<uint16_t>(block + 2 + 2 * o);
+    const float scale = scale_of(block, byte_at(block, 66 + o / 4) >> o / 2 % 2 * 4 & 15);
+    decode_entry(kIq2XsCodebook, word & 511, complete_signs(word >> 9), scale, values);
+  }
+}
+
+void pack_xs(Rows rows, std::byte* panel) {
+  panel = pack_halves(rows, 0, panel);
+  const auto word = [&](size_t lane, size_t octet) { return load<uint16_t>(rows[lane] + 2 + 2 * octet); };
+  for (size_t s = 0; s < 8; ++s) {
+    const auto ninth_bits = [&](size_t lane) {
+      unsigned bits = 0;
+      for (size_t o = 0; o < 8; ++o) bits |= (word(lane, 4 * s + o) >> 8 & 1U) << o;
+      return bits;
+    };
+    if (s % 2 == 0) panel = pack_lanes<uint8_t>(ninth_bits, panel);
+    panel = pack_bytes(rows, 66 + s, 1, panel);
+    panel = pack_seven_signs([&](size_t lane, size_t octet) { return word(lane, 4 * s + octet) >> 9; }, panel);
+    for (size_t o = 0; o < 4; ++o) panel = pack_bytes(rows, 2 + 2 * (4 * s + o), 1, panel);
+  }
+}
+
+void decode_s(const std::byte* block, float* values) {
+  for (size_t o = 0; o < 32; ++o, values += 8) {
+    const int high = byte_at(block, 66 + o / 4) >> o % 4 * 2 & 3;
+    const float scale = scale_of(block, byte_at(block, 74 + o / 4) >> o / 2 % 2 * 4 & 15);
+    decode_entry(kIq2SCodebook, byte_at(block, 2 + o) | high << 8, byte_at(block, 34 + o), scale, values);
+  }
+}
+
+void pack_s(Rows rows, std::byte* panel) {
+  panel = pack_halves(rows, 0, panel);
+  for (size_t s = 0; s < 8; ++s) {
+    panel = pack_bytes(rows, 66 + s, 1, pack_bytes(rows, 74 + s, 1, panel));
+    panel = pack_fifth_bits([&](size_t lane) { return load<uint32_t>(rows[lane] + 34 + 4 * s); }, panel);
+    panel = pack_bytes(rows, 2 + 4 * s, 4, panel);
+  }
+}
+
+template <int Thousandths>
+void set_deviation(std::byte* block, float deviation) {
+  store(block, float_to_half(deviation * 1000 / Thousandths));
+}
+
+}  // namespace
+
+const BlockCodec kIq2XxsCodec = {decode_xxs, 66 * kPanelRows, pack_xxs, set_deviation<53500>};
+const BlockCodec kIq2XsCodec = {decode_xs, 74 * kPanelRows, pack_xs, set_deviation<55900>};
+const BlockCodec kIq2SCodec = {decode_s, 82 * kPanelRows, pack_s, set_deviation<56300>};
+
+}  // namespace terrace::format

@@ -1,0 +1,72 @@
+// IQ3_XXS, IQ3_S: 256 values in sub-blocks of 32; quads of magnitudes from a codebook, with signs. Sources: ggml's
+// block_iq3_*.
+//
+// IQ3_XXS: value = d * (0.5 + scale) / 2 * magnitude. File: half d, 64 byte entries, per sub-block a word with 4 times
+// 7 signs (of 8 values each) and the 4-bit scale on top. IQ3_S: value = d * (1 + 2 scale) * magnitude. File: half d, 64
+// low bytes of entries, 8 bytes of their ninth bits, 32 bytes of signs, 4 bytes of scales (low nibble the even
+// sub-block's).
+//
+// Panels begin with 16 halves d. Bytes below lie side by side for 16 rows, signs as signs.h and pack_fifth_bits say.
+// IQ3_XXS, per pair of sub-blocks: a byte of scales (low nibble the even one's), and twice signs, 8 entries.
+// IQ3_S, per pair: the byte of scales, and twice the byte of ninth bits, signs, 8 low entry bytes.
+#include "format/blocks/codebooks.h"
+#include "format/blocks/signs.h"
+
+namespace terrace::format {
+namespace {
+
+using Rows = const std::byte* const (&)[kPanelRows];
+
+void decode_xxs(const std::byte* block, float* values) {
+  const float d = half_to_float(load<uint16_t>(block));
+  for (size_t s = 0; s < 8; ++s) {
+    const auto word = load<uint32_t>(block + 66 + 4 * s);
+    const float scale = d * (0.5F + static_cast<float>(word >> 28)) * 0.5F;
+    for (size_t q = 0; q < 8; ++q, values += 4) {
+      const uint32_t signs = complete_signs(word >> 7 * (q / 2) & 127);
+      decode_entry(kIq3XxsCodebook, byte_at(block, 2 + 8 * s + q), signs >> q % 2 * 4, scale, values);
+    }
+  }
+}
+
+void pack_xxs(Rows rows, std::byte* panel) {
+  panel = pack_halves(rows, 0, panel);
+  const auto word = [&](size_t lane, size_t s) { return load<uint32_t>(rows[lane] + 66 + 4 * s); };
+  for (size_t s = 0; s < 8; ++s) {
+    const auto scales = [&](size_t lane) { return word(lane, s) >> 28 | word(lane, s + 1) >> 28 << 4; };
+    if (s % 2 == 0) panel = pack_lanes<uint8_t>(scales, panel);
+    panel = pack_seven_signs([&](size_t lane, size_t octet) { return word(lane, s) >> 7 * octet & 127; }, panel);
+    panel = pack_bytes(rows, 2 + 8 * s, 8, panel);
+  }
+}
+
+void set_xxs_deviation(std::byte* block, float deviation) { store(block, float_to_half(deviation / 141.7F)); }
+
+void decode_s(const std::byte* block, float* values) {
+  const float d = half_to_float(load<uint16_t>(block));
+  for (size_t q = 0; q < 64; ++q, values += 4) {
+    const int scale = byte_at(block, 106 + q / 16) >> q / 8 % 2 * 4 & 15;
+    const size_t entry = byte_at(block, 2 + q) | (byte_at(block, 66 + q / 8) >> q % 8 & 1) << 8;
+    const uint32_t signs = byte_at(block, 74 + q / 2) >> q % 2 * 4;
+    decode_entry(kIq3SCodebook, entry, signs, d * static_cast<float>(1 + 2 * scale), values);
+  }
+}
+
+void pack_s(Rows rows, std::byte* panel) {
+  panel = pack_halves(rows, 0, panel);
+  for (size_t s = 0; s < 8; ++s) {
+    if (s % 2 == 0) panel = pack_bytes(rows, 106 + s / 2, 1, panel);
+    panel = pack_bytes(rows, 66 + s, 1, panel);
+    panel = pack_fifth_bits([&](size_t lane) { return load<uint32_t>(rows[lane] + 74 + 4 * s); }, panel);
+    panel = pack_bytes(rows, 2 + 8 * s, 8, panel);
+  }
+}
+
+void set_s_deviation(std::byte* block, float deviation) { store(block, float_to_half(deviation / 140.5F)); }
+
+}  // namespace
+
+const BlockCodec kIq3XxsCodec = {decode_xxs, 98 * kPanelRows, pack_xxs, set_xxs_deviation};
+const BlockCodec kIq3SCodec = {decode_s, 110 * kPanelRows, pack_s, set_s_deviation};
+
+}  // namespace terrace::format
