@@ -24,11 +24,15 @@ class Backend {
   virtual void normalize(Rows x, const Norm& norm, Rows out) = 0;
   /// out += scale * norm(x), without a norm out += scale * x.
   virtual void add(Rows x, const std::optional<Norm>& norm, float scale, Rows out) = 0;
+  /// x = factor * x
+  virtual void scale(float factor, Rows x) = 0;
   /// Each output = activation(scale * (weight * norm(x) + bias)), all from one pass over the input.
   virtual void linear(Rows x, const std::optional<Norm>& norm, std::span<const Linear> outputs) = 0;
   /// out = f(gate * norm(x)) . (up * norm(x))
   virtual void gated_linear(Rows x, const std::optional<Norm>& norm, const Matrix& gate, const Matrix& up,
                             GateFunction function, Rows out) = 0;
+  /// out = f(gates) . x; `out` may be either of them.
+  virtual void gate(GateFunction function, Rows gates, Rows x, Rows out) = 0;
   /// out row = cosine and sine of each pair of `rope` at the row's position; shared by all layers of a step.
   virtual void turns(const Rope& rope, std::span<const RowSpan> spans, Rows out) = 0;
   /// Turns queries and keys, stores keys and values in the spans' pages, and attends causally.
@@ -42,6 +46,7 @@ class Backend {
                        const Routes& routes, float scale, bool accumulate, Rows out) = 0;
   virtual void convolution(const Convolution& convolution, std::span<const RowSpan> spans) = 0;
   virtual void delta_rule(const DeltaRule& rule, std::span<const RowSpan> spans) = 0;
+  virtual void state_space(const StateSpace& space, std::span<const RowSpan> spans) = 0;
   /// Adds the rows' keys to the index and fills the selection, whose blocks are complete ones; the rest up to the row's
   /// own position is visible besides. Of equally good blocks the earlier one is chosen.
   virtual void select_blocks(const BlockIndex& index, std::span<const RowSpan> spans, const Selection& selection) = 0;

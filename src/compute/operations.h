@@ -50,6 +50,7 @@ struct Linear {
   bool accumulate = false;  ///< add to `out` instead of replacing it
   float scale = 1;          ///< multiplies the product with its bias
   Activation activation = Activation::none;
+  float soft_cap = 0;  ///< if not 0, outputs become soft_cap * tanh(output / soft_cap) at last
 };
 
 /// Which values of a head turn together.
@@ -198,6 +199,27 @@ struct DeltaRule {
   Activation gate = Activation::silu;
   size_t tail_offset = 0;    ///< bytes: the latest kernel - 1 rows of qkv
   size_t matrix_offset = 0;  ///< bytes: [value_heads][size][size]
+};
+
+/// Mamba-2's state space behind its convolution: the recurrence of each head, times silu of its gate, then a norm over
+/// groups of heads. Per head, with time = softplus(time + time_bias): S = exp(decay * time) S + B (time x)^T and
+/// out = S^T C + skip * x. Source: Dao and Gu, "Transformers are SSMs" (2024), in transformers' form
+/// (modeling_granitemoehybrid.py).
+struct StateSpace {
+  Rows convolved;  ///< x [heads * size], then B and C [groups * states] each
+  Rows z;          ///< [heads * size]
+  Rows time;       ///< [heads]
+  Rows out;        ///< [heads * size]
+  size_t heads = 0;
+  size_t size = 0;    ///< of a head; a multiple of 16
+  size_t groups = 0;  ///< equal parts of the heads; the heads of one share B and C
+  size_t states = 0;
+  const float* decay = nullptr;  ///< the others, too: [heads]
+  const float* skip = nullptr;
+  const float* time_bias = nullptr;
+  Norm norm;
+  size_t state_offset = 0;  ///< bytes: [heads][states][size]
+  size_t state_bytes() const { return heads * states * size * sizeof(float); }
 };
 
 }  // namespace terrace::compute

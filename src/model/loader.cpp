@@ -17,6 +17,11 @@ Result<size_t> Loader::count_or(std::string_view key, size_t fallback, size_t la
   return metadata().contains(full_key(key)) ? count(key, largest) : Result<size_t>(fallback);
 }
 
+Result<size_t> Loader::count_or_zero(std::string_view key, size_t largest) const {
+  TERRACE_TRY(const uint64_t value, metadata().integer_or(full_key(key), 0));
+  return value == 0 ? Result<size_t>(0) : count(key, largest);
+}
+
 Result<float> Loader::number_or(std::string_view key, double fallback) const {
   TERRACE_TRY(const double value, metadata().number_or(full_key(key), fallback));
   if (!(value > -1e30 && value < 1e30))
@@ -26,6 +31,10 @@ Result<float> Loader::number_or(std::string_view key, double fallback) const {
 
 Result<std::string> Loader::string_or(std::string_view key, std::string fallback) const {
   return metadata().string_or(full_key(key), std::move(fallback));
+}
+
+Result<bool> Loader::flag_or(std::string_view key, bool fallback) const {
+  return metadata().boolean_or(full_key(key), fallback);
 }
 
 Result<size_t> Loader::count_of_layer(std::string_view key, size_t layer, std::optional<size_t> fallback,

@@ -26,8 +26,11 @@ class Loader {
   /// The metadata value `<architecture>.<key>` as a count between 1 and `largest`.
   Result<size_t> count(std::string_view key, size_t largest) const;
   Result<size_t> count_or(std::string_view key, size_t fallback, size_t largest) const;
+  /// As count(), and 0 where it is 0 or missing.
+  Result<size_t> count_or_zero(std::string_view key, size_t largest) const;
   Result<float> number_or(std::string_view key, double fallback) const;
   Result<std::string> string_or(std::string_view key, std::string fallback) const;
+  Result<bool> flag_or(std::string_view key, bool fallback) const;
   bool has_key(std::string_view key) const { return metadata().contains(full_key(key)); }
   /// As count_or() for a key that is one number for all layers or an array with one per layer; no fallback: required.
   Result<size_t> count_of_layer(std::string_view key, size_t layer, std::optional<size_t> fallback,

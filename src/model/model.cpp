@@ -10,9 +10,11 @@ struct Family {
   Result<std::unique_ptr<Model>> (*load)(Loader&);
 };
 constexpr Family kFamilies[] = {
-    {"llama", load_llama},      {"qwen2", load_qwen},        {"qwen3", load_qwen},          {"granite", load_llama},
-    {"qwen3moe", load_qwen},    {"gpt-oss", load_gpt_oss},   {"qwen3next", load_qwen3next}, {"qwen35", load_qwen35},
-    {"qwen35moe", load_qwen35}, {"qwen4exp", load_qwen4exp}, {"lfm2", load_lfm2},           {"lfm2moe", load_lfm2},
+    {"llama", load_llama},         {"qwen2", load_qwen},    {"qwen3", load_qwen},
+    {"granite", load_llama},       {"qwen3moe", load_qwen}, {"gpt-oss", load_gpt_oss},
+    {"qwen3next", load_qwen3next}, {"qwen35", load_qwen35}, {"qwen35moe", load_qwen35},
+    {"qwen4exp", load_qwen4exp},   {"lfm2", load_lfm2},     {"lfm2moe", load_lfm2},
+    {"gemma3", load_gemma3},       {"gemma4", load_gemma4}, {"granitehybrid", load_granite_hybrid},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "model/blocks/draft_head.h"
 #include "model/blocks/head.h"
+#include "model/blocks/layer_embedding.h"
 #include "model/rope_scaling.h"
 
 namespace terrace::model {
@@ -16,6 +17,7 @@ class ResidualModel : public Model {
     std::vector<Layer> layers;
     std::optional<Head> head;
     std::optional<DraftHead> draft_head;
+    std::optional<LayerEmbeddings> layer_embeddings;
   };
   /// Reads what all models have in common (name, sizes, bytes) from the loader, after the family loaded its parts.
   static Result<std::unique_ptr<Model>> create(Loader& loader, Parts parts);
@@ -25,8 +27,10 @@ class ResidualModel : public Model {
 
  private:
   explicit ResidualModel(compute::Backend& backend) : backend_(backend) {}
-  /// Begins a step: a row of `streams` residuals of hidden values per position, and the turns.
+  /// Begins a step: a row of `streams` residuals of hidden values per position, and the turns; there is room for the
+  /// layer embeddings, too.
   std::vector<compute::Rows> begin(size_t rows, size_t streams, std::span<const compute::RowSpan> spans);
+  compute::Rows embed_layers(std::span<const int32_t> tokens, compute::Rows embeddings);
 
   compute::Backend& backend_;
   Parts parts_;

@@ -52,8 +52,19 @@ Status apply_divisors(Loader& loader, std::vector<float>& frequencies, double or
 
 }  // namespace
 
-Result<RopeFrequencies> load_rope(Loader& loader, size_t dimensions, bool round_yarn) {
+Result<RopeFrequencies> load_plain_rope(const Loader& loader, std::string_view base_key, size_t dimensions) {
   RopeFrequencies rope;
+  TERRACE_TRY(const float base, loader.number_or(base_key, 10000));
+  if (!(base > 1)) return fail("'{}.{}' is {}, it must be above 1", loader.architecture(), base_key, base);
+  for (size_t i = 0; i < dimensions / 2; ++i) {
+    rope.frequencies.push_back(
+        static_cast<float>(std::pow(double{base}, -2.0 * static_cast<double>(i) / static_cast<double>(dimensions))));
+  }
+  return rope;
+}
+
+Result<RopeFrequencies> load_rope(Loader& loader, size_t dimensions, bool round_yarn) {
+  TERRACE_TRY(RopeFrequencies rope, load_plain_rope(loader, "rope.freq_base", dimensions));
   TERRACE_TRY(const float base, loader.number_or("rope.freq_base", 10000));
   TERRACE_TRY(const std::string kind, loader.string_or("rope.scaling.type", "none"));
   TERRACE_TRY(const float old_factor, loader.number_or("rope.scale_linear", 1));
@@ -61,12 +72,7 @@ Result<RopeFrequencies> load_rope(Loader& loader, size_t dimensions, bool round_
   TERRACE_TRY(const size_t trained, loader.count_or("context_length", 0, size_t{1} << 32));
   TERRACE_TRY(const size_t original, loader.count_or("rope.scaling.original_context_length", trained, size_t{1} << 32));
   TERRACE_TRY(const float attention_factor, loader.number_or("rope.scaling.attn_factor", 1));
-  if (!(base > 1)) return fail("'{}.rope.freq_base' is {}, it must be above 1", loader.architecture(), base);
   if (!(factor > 0)) return fail("'{}.rope.scaling.factor' is {}, it must be positive", loader.architecture(), factor);
-  for (size_t i = 0; i < dimensions / 2; ++i) {
-    rope.frequencies.push_back(
-        static_cast<float>(std::pow(double{base}, -2.0 * static_cast<double>(i) / static_cast<double>(dimensions))));
-  }
   if (kind == "linear" || (kind == "none" && old_factor != 1)) {
     for (float& frequency : rope.frequencies) frequency /= factor;
   } else if (kind == "yarn") {

@@ -19,4 +19,7 @@ struct RopeFrequencies {
 /// family says otherwise.
 Result<RopeFrequencies> load_rope(Loader& loader, size_t dimensions, bool round_yarn = true);
 
+/// As they are without any scaling, from the base under `base_key` (10000 where the file has none).
+Result<RopeFrequencies> load_plain_rope(const Loader& loader, std::string_view base_key, size_t dimensions);
+
 }  // namespace terrace::model

@@ -27,7 +27,7 @@ class PieceBpe final : public TokenModel {
       const std::string& token = vocabulary.tokens[i];
       if (token.empty()) continue;
       if (vocabulary.types[i] == TokenType::user_defined && finds_user_defined)
-        user_defined_.add(token, static_cast<int32_t>(i));
+        add_user_defined(token, static_cast<int32_t>(i));
       if (vocabulary.types[i] != TokenType::normal) continue;
       cutter_.learn(token);
       add_character(token, static_cast<int32_t>(i));
@@ -38,23 +38,41 @@ class PieceBpe final : public TokenModel {
   void encode(std::string_view text, std::vector<int32_t>& ids) const override {
     WordCache cache(text.size());
     bool first = true;
+    cut_out(user_defined_, text, ids, [&](std::string_view stretch) {
+      encode_stretch(stretch, first, ids, cache);
+      first = false;
+    });
+  }
+
+ private:
+  /// Files hold spaces in user-defined tokens as they are, unlike those in all others. Their own form is the visible
+  /// one: as such they are found in the text, and spaces become them only when the rest is normalised.
+  void add_user_defined(std::string_view token, int32_t id) {
+    std::string visible;
+    for (const char c : token) c == ' ' ? visible.append(visible_space) : visible.append(1, c);
+    user_defined_.add(visible, id);
+    if (visible != token) spaced_.add(visible, id);
+  }
+
+  /// Puts the ids of the longest matches of `tokens` in their places, and calls `encode_rest` for the text around them.
+  template <class EncodeRest>
+  static void cut_out(const ByteTrie& tokens, std::string_view text, std::vector<int32_t>& ids,
+                      EncodeRest encode_rest) {
     size_t begin = 0;
-    for (size_t at = 0; at < text.size() && !user_defined_.empty();) {
-      const auto match = user_defined_.longest(text.substr(at));
+    for (size_t at = 0; at < text.size() && !tokens.empty();) {
+      const auto match = tokens.longest(text.substr(at));
       if (!match) {
         ++at;
         continue;
       }
-      encode_stretch(text.substr(begin, at - begin), first, ids, cache);
-      first = false;
+      encode_rest(text.substr(begin, at - begin));
       ids.push_back(match->value);
       at += match->length;
       begin = at;
     }
-    encode_stretch(text.substr(begin), first, ids, cache);
+    encode_rest(text.substr(begin));
   }
 
- private:
   void add_character(std::string_view text, int32_t symbol) {
     const Utf8Step step = utf8_step(text);
     if (step.length == text.size() && step.kind == Utf8Step::Kind::valid)
@@ -65,12 +83,14 @@ class PieceBpe final : public TokenModel {
     // The text's prefix stands even alone before a user-defined token; between two such tokens there is none.
     const std::string text = normalizer_.normalize(raw, first);
     const size_t first_id = ids.size();
-    for (size_t begin = 0; begin < text.size();) {
-      const size_t end = cutter_.end_of_word(text, begin);
-      cache.append(std::string_view(text).substr(begin, end - begin), ids,
-                   [this](std::string_view word, auto& out) { encode_word(word, out); });
-      begin = end;
-    }
+    cut_out(spaced_, text, ids, [&](std::string_view rest) {
+      for (size_t begin = 0; begin < rest.size();) {
+        const size_t end = cutter_.end_of_word(rest, begin);
+        cache.append(rest.substr(begin, end - begin), ids,
+                     [this](std::string_view word, auto& out) { encode_word(word, out); });
+        begin = end;
+      }
+    });
     unknown_.fuse(ids, first_id);
   }
 
@@ -110,6 +130,7 @@ class PieceBpe final : public TokenModel {
   UnknownText unknown_;
   WordCutter cutter_;
   ByteTrie user_defined_;
+  ByteTrie spaced_;  ///< those of the user-defined tokens that hold spaces
   std::unordered_map<uint32_t, int32_t> characters_;
 };
 

@@ -52,9 +52,18 @@ class Scene {
       OwnRows out(count, shape_.heads * shape_.value_size), turns(count, 2 * frequencies_.size());
       const RowSpan spans[] = {{0, count, static_cast<int32_t>(first), table.data()}};
       owner.turns({frequencies_, kMagnitude}, spans, turns.rows());
-      owner.attention({queries.rows(), keys.rows(), values.rows(), out.rows(), shape_.heads, &layer_, shape_.pairs,
-                       turns.rows(), kScale, shape_.window},
-                      spans);
+      Attention attention;
+      attention.queries = queries.rows();
+      attention.keys = keys.rows();
+      if (!omit_values_) attention.values = values.rows();
+      attention.out = out.rows();
+      attention.heads = shape_.heads;
+      attention.kv = &layer_;
+      attention.pairs = shape_.pairs;
+      attention.turns = turns.rows();
+      attention.scale = kScale;
+      attention.window = shape_.window;
+      owner.attention(attention, spans);
       all.insert(all.end(), out.values().begin(), out.values().end());
     }
     return all;
@@ -63,6 +72,12 @@ class Scene {
   /// Makes the values of all positions from `position` on larger.
   void enlarge_values(size_t position, float factor) {
     for (size_t i = position * v_width(); i < values_.size(); ++i) values_[i] *= factor;
+  }
+
+  /// Makes the keys the values, too; `omit`: by leaving the values out.
+  void use_keys_as_values(bool omit) {
+    values_ = keys_;
+    omit_values_ = omit;
   }
 
   void expect_close(const std::vector<float>& out) const {
@@ -115,6 +130,7 @@ class Scene {
 
   Shape shape_;
   KvLayer layer_;
+  bool omit_values_ = false;
   std::vector<float> queries_, keys_, values_, frequencies_;
 };
 
@@ -140,6 +156,18 @@ TEST(BackendAttention, ThreadsAndChunksDoNotMatter) {
       for (const size_t chunk : {4, 5, 64, 150})
         ASSERT_TRUE(same_bits(scene.run(*owner, chunk), expected)) << threads << " threads, chunks of " << chunk;
     }
+  }
+}
+
+TEST(BackendAttention, OmittedValuesAreTheKeysBeforeTheirRotation) {
+  for (const Shape& shape : kShapes) {
+    if (shape.key_size != shape.value_size) continue;
+    Scene given(shape), omitted(shape);
+    given.use_keys_as_values(/*omit=*/false);
+    omitted.use_keys_as_values(/*omit=*/true);
+    const auto expected = given.run(*backend("auto", 1), 50);
+    for (const size_t threads : {1, 2, 3})
+      ASSERT_TRUE(same_bits(omitted.run(*backend("auto", threads), 7), expected)) << threads << " threads";
   }
 }
 

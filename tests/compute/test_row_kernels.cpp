@@ -193,6 +193,24 @@ TEST(Activate, FollowsItsFunction) {
   }
 }
 
+TEST(SoftCap, IsTheHyperbolicTangentAndTheSameEverywhere) {
+  std::mt19937 random(12);
+  for (const float cap : {6.0F, 30.0F}) {
+    auto x = random_floats(random, 53, 2 * cap);
+    x.insert(x.end(), {0.0F, -0.0F, 1e-6F, 1e30F, -1e30F, kInfinity, -kInfinity, kNan});
+    auto expected = x;
+    kScalarKernels.soft_cap(cap, expected.data(), expected.size());
+    for (size_t i = 0; i + 1 < x.size(); ++i)
+      EXPECT_NEAR(expected[i], cap * std::tanh(x[i] / cap), 2e-7F * cap) << x[i];
+    for (const Kernels* kernels : usable_kernels()) {
+      auto out = x;
+      kernels->soft_cap(cap, out.data(), out.size());
+      EXPECT_TRUE(same_bits(std::span(out).first(x.size() - 1), std::span(expected).first(x.size() - 1)))
+          << kernels->name;
+    }
+  }
+}
+
 TEST(Softmax, AddsUpToOneAndIsTheSameEverywhere) {
   std::mt19937 random(10);
   for (const size_t size : {1, 2, 10, 16, 17, 100}) {

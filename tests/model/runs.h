@@ -10,9 +10,10 @@
 namespace terrace::testing {
 
 /// Fixtures of the families that exist.
-inline const std::vector<std::string> kModels = {"llama",    "llama-rope3", "llmjp",    "qwen2",       "qwen3",
-                                                 "qwen3moe", "granite",     "qwen35",   "qwen35moe",   "qwen3next",
-                                                 "lfm2",     "lfm2moe",     "qwen4exp", "qwen4exp-mtp"};
+inline const std::vector<std::string> kModels = {"llama",      "llama-rope3", "llmjp",      "qwen2",        "qwen3",
+                                                 "qwen3moe",   "granite",     "qwen35",     "qwen35moe",    "qwen3next",
+                                                 "lfm2",       "lfm2moe",     "qwen4exp",   "qwen4exp-mtp", "gemma3",
+                                                 "gemma3-27b", "gemma4",      "gemma4-moe", "granitehybrid"};
 
 inline std::unique_ptr<engine::Engine> load(const std::string& model, const engine::EngineOptions& options) {
   return take(engine::Engine::load(fixture(model + "/model-f32.gguf"), options));

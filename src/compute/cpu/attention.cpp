@@ -42,6 +42,11 @@ void CpuBackend::rotate_and_store(const Attention& attention, std::span<const Ro
     for (size_t head = 0; norm && head < heads; ++head)
       kernels_->rms_norm(row + head * stride, norm->gain, size, norm->epsilon, row + head * stride);
   };
+  Rows all_values = attention.values;
+  if (attention.keys.data && !all_values.data) {
+    all_values = {nullptr, attention.keys.count, value_width, value_width};
+    all_values.data = reinterpret_cast<float*>(grown(shared_scratch_, all_values.count * value_width * sizeof(float)));
+  }
   const auto do_row = [&](const RowSpan& span, size_t r) {
     const size_t row = span.first_row + r;
     const auto position = static_cast<size_t>(span.first_position) + r;
@@ -50,7 +55,8 @@ void CpuBackend::rotate_and_store(const Attention& attention, std::span<const Ro
     norm_heads(attention.query_norm, queries, attention.heads, layer.key_size, query_stride);
     rotate(queries, attention.heads, query_stride, attention.pairs, turns);
     if (!attention.keys.data) return;
-    float *keys = attention.keys.row(row), *values = attention.values.row(row);
+    float *keys = attention.keys.row(row), *values = all_values.row(row);
+    if (!attention.values.data) std::memcpy(values, keys, value_width * sizeof(float));
     norm_heads(attention.value_norm, values, layer.heads, layer.value_size, layer.value_size);
     norm_heads(attention.key_norm, keys, layer.heads, layer.key_size, layer.key_size);
     rotate(keys, layer.heads, layer.key_size, attention.pairs, turns);

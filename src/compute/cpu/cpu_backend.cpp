@@ -96,4 +96,18 @@ void CpuBackend::add(Rows x, const std::optional<Norm>& norm, float scale, Rows 
   });
 }
 
+void CpuBackend::scale(float factor, Rows x) {
+  for_pieces(x.count, 16, [&](size_t, size_t first, size_t last) {
+    for (size_t r = first; r < last; ++r) {
+      for (size_t i = 0; i < x.width; ++i) x.row(r)[i] *= factor;
+    }
+  });
+}
+
+void CpuBackend::gate(GateFunction function, Rows gates, Rows x, Rows out) {
+  for_pieces(x.count, 16, [&](size_t, size_t first, size_t last) {
+    for (size_t r = first; r < last; ++r) kernels_->gate(function, gates.row(r), x.row(r), x.width, out.row(r));
+  });
+}
+
 }  // namespace terrace::compute

@@ -66,9 +66,11 @@ class CpuBackend : public Backend {
   void embed(const Matrix& table, std::span<const int32_t> tokens, float scale, Rows out) override;
   void normalize(Rows x, const Norm& norm, Rows out) override;
   void add(Rows x, const std::optional<Norm>& norm, float scale, Rows out) override;
+  void scale(float factor, Rows x) override;
   void linear(Rows x, const std::optional<Norm>& norm, std::span<const Linear> outputs) override;
   void gated_linear(Rows x, const std::optional<Norm>& norm, const Matrix& gate, const Matrix& up,
                     GateFunction function, Rows out) override;
+  void gate(GateFunction function, Rows gates, Rows x, Rows out) override;
   void turns(const Rope& rope, std::span<const RowSpan> spans, Rows out) override;
   void attention(const Attention& attention, std::span<const RowSpan> spans) override;
   void route(Rows scores, const Router& router, Rows shared, const Routes& routes) override;
@@ -76,6 +78,7 @@ class CpuBackend : public Backend {
                const Routes& routes, float scale, bool accumulate, Rows out) override;
   void convolution(const Convolution& convolution, std::span<const RowSpan> spans) override;
   void delta_rule(const DeltaRule& rule, std::span<const RowSpan> spans) override;
+  void state_space(const StateSpace& space, std::span<const RowSpan> spans) override;
   void select_blocks(const BlockIndex& index, std::span<const RowSpan> spans, const Selection& selection) override;
   void mix_streams(Rows streams, const Norm& norm, Rows mix, Rows out) override;
   void inject(Rows x, Rows amounts, float scale, Rows streams) override;

@@ -96,6 +96,7 @@ void CpuBackend::finish_tile(const Linear& output, size_t panel, size_t row, siz
       for (size_t i = 0; i < kPanel; ++i) values[i] *= output.scale;
     }
     if (output.activation != Activation::none) kernels_->activate(output.activation, values, kPanel);
+    if (output.soft_cap != 0) kernels_->soft_cap(output.soft_cap, values, kPanel);
     put_tile_row(values, width, output.accumulate, output.out.row(row + r) + at);
   }
 }

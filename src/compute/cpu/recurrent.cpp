@@ -89,4 +89,36 @@ void CpuBackend::delta_rule(const DeltaRule& rule, std::span<const RowSpan> span
   });
 }
 
+void CpuBackend::state_space(const StateSpace& space, std::span<const RowSpan> spans) {
+  const size_t inner = space.heads * space.size, share = space.heads / space.groups;  // heads per group
+  const auto do_head = [&](const RowSpan& span, size_t head) {
+    const float* convolved = space.convolved.row(span.first_row);
+    StateSpaceTask task{};
+    task.x = convolved + head * space.size;
+    task.b = convolved + inner + head / share * space.states;
+    task.c = task.b + space.groups * space.states;
+    task.stride = space.convolved.stride;
+    task.z = space.z.row(span.first_row) + head * space.size;
+    task.z_stride = space.z.stride;
+    task.time = space.time.row(span.first_row) + head;
+    task.time_stride = space.time.stride;
+    task.out = space.out.row(span.first_row) + head * space.size;
+    task.out_stride = space.out.stride;
+    task.rows = span.rows;
+    task.size = space.size;
+    task.states = space.states;
+    task.state = state_at<float>(span, space.state_offset) + head * space.states * space.size;
+    task.decay = space.decay[head];
+    task.skip = space.skip[head];
+    task.time_bias = space.time_bias[head];
+    kernels_->state_space(task);
+  };
+  team_.for_each(spans.size() * space.heads, 1, [&](size_t first, size_t last) {
+    for (size_t i = first; i < last; ++i) do_head(spans[i / space.heads], i % space.heads);
+  });
+  team_.for_each(space.out.count, 4, [&](size_t first, size_t last) {
+    for (size_t r = first; r < last; ++r) normalize_row(space.out.row(r), inner, space.norm, space.out.row(r));
+  });
+}
+
 }  // namespace terrace::compute

@@ -6,10 +6,6 @@ namespace terrace::model {
 
 using compute::Rows;
 
-namespace {
-constexpr size_t kMaximumHeadSize = 512;
-}  // namespace
-
 Result<AttentionShape> load_attention_shape(const Loader& loader, compute::RopePairs pairs, size_t layer) {
   AttentionShape shape;
   shape.pairs = pairs;
@@ -31,49 +27,67 @@ Result<AttentionShape> load_attention_shape(const Loader& loader, compute::RopeP
   return shape;
 }
 
-Result<BlockPtr> AttentionBlock::load(Loader& loader, const AttentionShape& shape, size_t layer) {
+Result<std::unique_ptr<AttentionBlock>> AttentionBlock::load(Loader& loader, const AttentionShape& shape,
+                                                             size_t layer) {
   auto block = std::make_unique<AttentionBlock>();
   block->shape_ = shape;
-  block->kv_ = loader.reserve_kv(shape.kv_heads, shape.key_size, shape.value_size);
   const std::string prefix = fmt::format("blk.{}.attn_", layer);
-  const size_t q = shape.heads * (shape.key_size + (shape.gated ? shape.value_size : 0)),
-               k = shape.kv_heads * shape.key_size, v = shape.kv_heads * shape.value_size;
+  const size_t q = shape.heads * (shape.key_size + (shape.gated ? shape.value_size : 0));
   if (shape.normed) {
     TERRACE_TRY(block->norm_, loader.vector(prefix + "norm.weight", shape.hidden));
   }
   TERRACE_TRY(block->q_, loader.matrix(prefix + "q.weight", q, shape.hidden));
-  TERRACE_TRY(block->k_, loader.matrix(prefix + "k.weight", k, shape.hidden));
-  TERRACE_TRY(block->v_, loader.matrix(prefix + "v.weight", v, shape.hidden));
   TERRACE_TRY(block->out_, loader.matrix(prefix + "output.weight", shape.hidden, shape.heads * shape.value_size));
   TERRACE_TRY(block->q_norm_, loader.vector_or_none(prefix + "q_norm.weight", shape.key_size));
-  TERRACE_TRY(block->k_norm_, loader.vector_or_none(prefix + "k_norm.weight", shape.key_size));
   TERRACE_TRY(block->q_bias_, loader.vector_or_none(prefix + "q.bias", q));
-  TERRACE_TRY(block->k_bias_, loader.vector_or_none(prefix + "k.bias", k));
-  TERRACE_TRY(block->v_bias_, loader.vector_or_none(prefix + "v.bias", v));
   TERRACE_TRY(block->out_bias_, loader.vector_or_none(prefix + "output.bias", shape.hidden));
   TERRACE_TRY(block->sinks_, loader.vector_or_none(prefix + "sinks.weight", shape.heads));
+  if (shape.shared_kv) {
+    block->kv_ = *shape.shared_kv;
+    if (block->kv_.heads != shape.kv_heads || block->kv_.key_size != shape.key_size ||
+        block->kv_.value_size != shape.value_size)
+      return fail("layer {} cannot share keys and values of another size", layer);
+  } else {
+    TERRACE_CHECK(block->load_keys_and_values(loader, prefix));
+  }
   if (shape.indexer) {
     TERRACE_TRY(block->indexer_, Indexer::load(loader, *shape.indexer, layer));
   }
-  return BlockPtr(std::move(block));
+  return block;
+}
+
+Status AttentionBlock::load_keys_and_values(Loader& loader, const std::string& prefix) {
+  const size_t k = shape_.kv_heads * shape_.key_size, v = shape_.kv_heads * shape_.value_size;
+  kv_ = loader.reserve_kv(shape_.kv_heads, shape_.key_size, shape_.value_size);
+  TERRACE_TRY(k_, loader.matrix(prefix + "k.weight", k, shape_.hidden));
+  TERRACE_TRY(k_norm_, loader.vector_or_none(prefix + "k_norm.weight", shape_.key_size));
+  TERRACE_TRY(k_bias_, loader.vector_or_none(prefix + "k.bias", k));
+  if (shape_.keys_as_values) {
+    if (k != v) return fail("keys of {} cannot be values of {}", shape_.key_size, shape_.value_size);
+    return Done{};
+  }
+  TERRACE_TRY(v_, loader.matrix(prefix + "v.weight", v, shape_.hidden));
+  TERRACE_TRY(v_bias_, loader.vector_or_none(prefix + "v.bias", v));
+  return Done{};
 }
 
 size_t AttentionBlock::workspace() const {
-  const auto padded = Workspace::padded;
-  return padded(q_->rows()) + padded(k_->rows()) + padded(v_->rows()) + padded(out_->inputs()) +
-         (indexer_ ? indexer_->workspace() : 0);
+  size_t floats = Workspace::padded(out_->inputs()) + (indexer_ ? indexer_->workspace() : 0);
+  for (const MatrixPtr* matrix : {&q_, &k_, &v_}) floats += *matrix ? Workspace::padded((*matrix)->rows()) : 0;
+  return floats;
 }
 
 void AttentionBlock::forward(const StepContext& context, Rows x, Rows out) const {
   compute::Attention attention;
   attention.queries = context.work.rows(x.count, q_->rows());
-  attention.keys = context.work.rows(x.count, k_->rows());
-  attention.values = context.work.rows(x.count, v_->rows());
+  if (k_) attention.keys = context.work.rows(x.count, k_->rows());
+  if (v_) attention.values = context.work.rows(x.count, v_->rows());
   attention.out = context.work.rows(x.count, out_->inputs());
   attention.heads = shape_.heads;
   attention.kv = &kv_;
   if (!q_norm_.empty()) attention.query_norm = compute::Norm{q_norm_.data(), shape_.epsilon};
   if (!k_norm_.empty()) attention.key_norm = compute::Norm{k_norm_.data(), shape_.epsilon};
+  if (shape_.value_norm) attention.value_norm = compute::Norm{nullptr, shape_.epsilon};
   attention.pairs = shape_.pairs;
   if (shape_.rope != kNoRope) attention.turns = context.turns[shape_.rope].rows;
   attention.scale = shape_.scale;
@@ -82,9 +96,9 @@ void AttentionBlock::forward(const StepContext& context, Rows x, Rows out) const
   attention.sinks = data_or_null(sinks_);
   std::optional<compute::BlockIndex> index;
   compute::Selection selection;
-  std::vector<compute::Linear> projections = {{q_.get(), data_or_null(q_bias_), attention.queries},
-                                              {k_.get(), data_or_null(k_bias_), attention.keys},
-                                              {v_.get(), data_or_null(v_bias_), attention.values}};
+  std::vector<compute::Linear> projections = {{q_.get(), data_or_null(q_bias_), attention.queries}};
+  if (k_) projections.push_back({k_.get(), data_or_null(k_bias_), attention.keys});
+  if (v_) projections.push_back({v_.get(), data_or_null(v_bias_), attention.values});
   if (indexer_) {
     const Turn& turn = context.turns[shape_.rope];
     index = indexer_->begin(context, x.count, turn.rows, turn.rope);

@@ -46,6 +46,7 @@ struct StepContext {
   std::span<const compute::RowSpan> spans;
   std::span<const Turn> turns;  ///< one per rope of the model
   StepObserver* observer = nullptr;
+  compute::Rows layer_embeddings;  ///< of all layers, where a model has them
 };
 
 /// How a block's result reaches its output.

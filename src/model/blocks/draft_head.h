@@ -10,6 +10,8 @@ namespace terrace::model {
 struct Layer {
   BlockPtr mixer;
   BlockPtr feed_forward;
+  BlockPtr addition = nullptr;  ///< optional: a third block behind them
+  float scale = 1;              ///< multiplies the residual behind the layer
 };
 
 class DraftHead {

@@ -9,9 +9,10 @@ namespace terrace::model {
 class Head {
  public:
   /// Loads token_embd, the final norm of that name (empty: none) and, unless it is tied, output. Embeddings are
-  /// multiplied by `embedding_scale` and logits divided by `logit_scale` of the metadata, if they are there.
-  static Result<Head> load(Loader& loader, size_t hidden, float epsilon,
-                           const std::string& norm = "output_norm.weight");
+  /// multiplied by `embedding_scale` of the metadata, or else by the given one; logits are divided by `logit_scale` and
+  /// capped at `final_logit_softcapping`, if those are there.
+  static Result<Head> load(Loader& loader, size_t hidden, float epsilon, const std::string& norm = "output_norm.weight",
+                           float embedding_scale = 1);
 
   size_t vocabulary() const { return embedding_->rows(); }
   void embed(compute::Backend& backend, std::span<const int32_t> tokens, compute::Rows out) const {
@@ -28,6 +29,7 @@ class Head {
   float epsilon_ = 0;
   float embedding_scale_ = 1;
   float logit_factor_ = 1;
+  float soft_cap_ = 0;
 };
 
 }  // namespace terrace::model

@@ -8,8 +8,8 @@ Result<MixtureShape> load_mixture_shape(const Loader& loader, const FeedForwardS
   MixtureShape mixture{shape};
   TERRACE_TRY(mixture.experts, loader.count("expert_count", 65536));
   TERRACE_TRY(mixture.used, loader.count("expert_used_count", mixture.experts));
-  TERRACE_TRY(const size_t dense, loader.count_or("feed_forward_length", 0, size_t{1} << 24));
-  TERRACE_TRY(mixture.width, loader.count_or("expert_feed_forward_length", dense, size_t{1} << 24));
+  const bool own_width = loader.has_key("expert_feed_forward_length");
+  TERRACE_TRY(mixture.width, loader.count(own_width ? "expert_feed_forward_length" : "feed_forward_length", 1 << 24));
   TERRACE_TRY(mixture.shared_width, loader.count_or("expert_shared_feed_forward_length", 0, size_t{1} << 24));
   return mixture;
 }
@@ -24,6 +24,7 @@ Result<BlockPtr> MixtureBlock::load(Loader& loader, const MixtureShape& shape, s
     TERRACE_TRY(block->norm_, loader.vector(prefix + shape.norm + ".weight", shape.hidden));
   }
   TERRACE_TRY(block->router_, loader.matrix(prefix + "ffn_gate_inp.weight", shape.experts, shape.hidden));
+  TERRACE_TRY(block->router_gain_, loader.vector_or_none(prefix + "ffn_gate_inp.scale", shape.hidden));
   TERRACE_TRY(block->router_bias_, loader.vector_or_none(prefix + "ffn_gate_inp.bias", shape.experts));
   TERRACE_TRY(block->selection_bias_, loader.vector_or_none(prefix + "exp_probs_b.bias", shape.experts));
   TERRACE_CHECK(block->load_experts(loader, prefix + "ffn_"));
@@ -34,9 +35,15 @@ Result<BlockPtr> MixtureBlock::load(Loader& loader, const MixtureShape& shape, s
 Status MixtureBlock::load_experts(Loader& loader, const std::string& prefix) {
   const size_t experts = shape_.experts, width = shape_.width, hidden = shape_.hidden;
   const double share = static_cast<double>(shape_.used) / static_cast<double>(experts);
-  TERRACE_TRY(auto gates, loader.matrices(prefix + "gate_exps.weight", experts, width, hidden, share));
-  TERRACE_TRY(auto ups, loader.matrices(prefix + "up_exps.weight", experts, width, hidden, share));
+  // gate and up may be one tensor, gate first.
+  const bool fused = loader.has(prefix + "gate_up_exps.weight");
+  const std::string gate = prefix + (fused ? "gate_up_exps.weight" : "gate_exps.weight"),
+                    up = prefix + (fused ? "gate_up_exps.weight" : "up_exps.weight");
+  const size_t rows = fused ? 2 * width : width;
+  TERRACE_TRY(auto gates, loader.matrices(gate, experts, width, hidden, share, 0, rows));
+  TERRACE_TRY(auto ups, loader.matrices(up, experts, width, hidden, share, rows - width, rows));
   TERRACE_TRY(auto downs, loader.matrices(prefix + "down_exps.weight", experts, hidden, width, share));
+  TERRACE_TRY(expert_scale_, loader.vector_or_none(prefix + "down_exps.scale", experts));
   TERRACE_TRY(gate_bias_, loader.vector_or_none(prefix + "gate_exps.bias", experts * width));
   TERRACE_TRY(up_bias_, loader.vector_or_none(prefix + "up_exps.bias", experts * width));
   TERRACE_TRY(down_bias_, loader.vector_or_none(prefix + "down_exps.bias", experts * hidden));
@@ -73,10 +80,12 @@ void MixtureBlock::forward(const StepContext& context, Rows x, Rows out) const {
              weights = context.work.rows(x.count, places()), chosen = context.work.rows(x.count, places());
   std::optional<compute::Norm> norm;
   if (!norm_.empty()) norm = compute::Norm{norm_.data(), shape_.epsilon};
-  const compute::Linear projections[] = {{router_.get(), data_or_null(router_bias_), scores},
-                                         {shared_gate_.get(), nullptr, shared}};
-  context.backend.linear(x, norm, std::span(projections).first(shared_gate_ ? 2 : 1));
-  const compute::Router router{shape_.router, shape_.used, data_or_null(selection_bias_), nullptr};
+  const compute::Linear projections[] = {
+      {router_.get(), data_or_null(router_bias_), scores, /*accumulate=*/false, shape_.router_scale},
+      {shared_gate_.get(), nullptr, shared}};
+  context.backend.linear(x, router_gain_.empty() ? norm : compute::Norm{router_gain_.data(), shape_.epsilon},
+                         std::span(projections).first(shared_gate_ ? 2 : 1));
+  const compute::Router router{shape_.router, shape_.used, data_or_null(selection_bias_), data_or_null(expert_scale_)};
   const compute::Routes routes{x.count, places(), reinterpret_cast<int32_t*>(chosen.data), weights.data};
   context.backend.route(scores, router, shared_gate_ ? shared : Rows{}, routes);
   if (context.observer) context.observer->routes(layer_, routes, shape_.used);

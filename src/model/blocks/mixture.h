@@ -11,13 +11,15 @@ struct MixtureShape : FeedForwardShape {
   size_t width = 0;         ///< of an expert
   size_t shared_width = 0;  ///< of the shared expert; 0: none
   compute::Router::Function router = compute::Router::Function::softmax;
+  float router_scale = 1;  ///< multiplies the router's scores
 };
 /// Reads expert counts and widths from metadata.
 Result<MixtureShape> load_mixture_shape(const Loader& loader, const FeedForwardShape& shape);
 
 class MixtureBlock : public Block {
  public:
-  /// Loads `blk.<layer>.ffn_*_exps`, the router, and the shared expert with its gate if the file has one.
+  /// Loads `blk.<layer>.ffn_*_exps`, the router, and the shared expert with its gate if the file has one. Where the
+  /// file has ffn_gate_inp.scale, it is the gain of a norm of the router's own.
   static Result<BlockPtr> load(Loader& loader, const MixtureShape& shape, size_t layer);
 
   size_t workspace() const override;
@@ -30,7 +32,8 @@ class MixtureBlock : public Block {
 
   MixtureShape shape_;
   size_t layer_ = 0;
-  std::vector<float> norm_, router_bias_, selection_bias_, gate_bias_, up_bias_, down_bias_;
+  std::vector<float> norm_, router_gain_, router_bias_, selection_bias_, expert_scale_, gate_bias_, up_bias_,
+      down_bias_;
   MatrixPtr router_, shared_gate_;
   std::vector<MatrixPtr> matrices_;
   std::vector<compute::Expert> experts_;  ///< the shared one is the last

@@ -12,5 +12,8 @@ Result<std::unique_ptr<Model>> load_qwen3next(Loader& loader);
 Result<std::unique_ptr<Model>> load_qwen35(Loader& loader);
 Result<std::unique_ptr<Model>> load_qwen4exp(Loader& loader);
 Result<std::unique_ptr<Model>> load_lfm2(Loader& loader);
+Result<std::unique_ptr<Model>> load_gemma3(Loader& loader);
+Result<std::unique_ptr<Model>> load_gemma4(Loader& loader);
+Result<std::unique_ptr<Model>> load_granite_hybrid(Loader& loader);
 
 }  // namespace terrace::model

@@ -130,6 +130,28 @@ struct DeltaTask {
   Activation gate;
 };
 
+/// One head of a state space over all rows of a span. Per row, with time = softplus(time + time_bias):
+///   S = exp(decay * time) S + B (time x)^T,  out = (S^T C + skip x) silu(z)
+struct StateSpaceTask {
+  const float* x;  ///< `size` values per row, as B and C behind the convolution
+  const float* b;  ///< `states` values per row
+  const float* c;  ///< `states` values per row
+  size_t stride;   ///< between rows of x, b and c
+  const float* z;
+  size_t z_stride;
+  const float* time;
+  size_t time_stride;
+  float* out;
+  size_t out_stride;
+  size_t rows;
+  size_t size;  ///< of the head: a multiple of 16
+  size_t states;
+  float* state;  ///< [states][size]
+  float decay;
+  float skip;
+  float time_bias;
+};
+
 struct Kernels {
   const char* name;
   size_t group_count;
@@ -148,6 +170,7 @@ struct Kernels {
   uint64_t (*read)(const std::byte* data, size_t bytes, size_t streams, size_t prefetch);
   uint64_t (*integer_dots)(size_t rounds);  ///< returns operations done (2 per product)
   void (*activate)(Activation activation, float* x, size_t size);
+  void (*soft_cap)(float cap, float* x, size_t size);  ///< x = cap * tanh(x / cap)
   /// out = fma(scale, x, out)
   void (*add_scaled)(const float* x, float scale, size_t size, float* out);
   /// The sum of weights[i] * rows[i], one fma per row in order, times scale; added to `out` if `accumulate`.
@@ -156,6 +179,7 @@ struct Kernels {
   void (*softmax)(float* x, size_t size);  ///< in place
   void (*convolve)(const ConvolutionTask& task);
   void (*delta_rule)(const DeltaTask& task);
+  void (*state_space)(const StateSpaceTask& task);
   /// out = mean over streams of mix * x; x and mix are [streams][size].
   void (*mix_streams)(const float* x, const float* mix, size_t streams, size_t size, float* out);
   float (*dot)(const float* x, const float* y, size_t size);

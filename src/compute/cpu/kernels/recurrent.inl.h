@@ -1,5 +1,5 @@
-// Kernels whose rows depend on the rows before them: causal convolutions and the gated delta rule. They go through a
-// span's rows in position order, so that a prompt and a decode agree in every bit.
+// Kernels whose rows depend on the rows before them: causal convolutions, the gated delta rule and state spaces. They
+// go through a span's rows in position order, so that a prompt and a decode agree in every bit.
 #pragma once
 
 #include "compute/cpu/kernels/rows.inl.h"
@@ -9,6 +9,7 @@ namespace {
 using terrace::compute::ConvolutionTask;
 using terrace::compute::DeltaHead;
 using terrace::compute::DeltaTask;
+using terrace::compute::StateSpaceTask;
 
 /// The channels of a convolution that one call computes, for row `row`.
 inline void convolve_row(const ConvolutionTask& task, size_t row, float* out) {
@@ -145,6 +146,51 @@ void delta_rule(const DeltaTask& task) {
   update_tail(query);
   update_tail(key);
   for (size_t h = 0; h < task.head_count; ++h) update_tail(head_convolution(task, task.heads[h].value));
+}
+
+/// One row of a state space for `Vectors` registers of the head's values, with one accumulator per value, over the
+/// states in order.
+template <size_t Vectors>
+[[gnu::always_inline]] inline void state_space_columns(const StateSpaceTask& task, size_t row, size_t column,
+                                                       float decay, float time) {
+  const float *b = task.b + row * task.stride, *c = task.c + row * task.stride;
+  const Simd::F factor = Simd::set1(decay);
+  Simd::F x[Vectors], scaled[Vectors], sum[Vectors];
+  for (size_t i = 0; i < Vectors; ++i) {
+    x[i] = Simd::load(task.x + row * task.stride + column + i * Simd::lanes);
+    scaled[i] = Simd::mul(x[i], Simd::set1(time));
+    sum[i] = Simd::set1(0.0F);
+  }
+  for (size_t n = 0; n < task.states; ++n) {
+    const Simd::F in = Simd::set1(b[n]), out = Simd::set1(c[n]);
+    float* at = task.state + n * task.size + column;
+#pragma GCC unroll 4
+    for (size_t i = 0; i < Vectors; ++i) {
+      const Simd::F old = Simd::load(at + i * Simd::lanes);
+      const Simd::F updated = Simd::fma(in, scaled[i], Simd::mul(factor, old));
+      Simd::store(at + i * Simd::lanes, updated);
+      sum[i] = Simd::fma(out, updated, sum[i]);
+    }
+  }
+  for (size_t i = 0; i < Vectors; ++i) {
+    const size_t at = column + i * Simd::lanes;
+    const Simd::F y = Simd::fma(Simd::set1(task.skip), x[i], sum[i]);
+    const Simd::F z = Simd::load(task.z + row * task.z_stride + at);
+    Simd::store(task.out + row * task.out_stride + at, Simd::mul(y, silu(z)));
+  }
+}
+
+void state_space(const StateSpaceTask& task) {
+  constexpr size_t vectors = Simd::registers == 0 ? 1 : 4;
+  for (size_t r = 0; r < task.rows; ++r) {
+    const float raw = task.time[r * task.time_stride] + task.time_bias;
+    const float time = Simd::first(softplus(Simd::set1(raw)));
+    const float decay = Simd::first(exponential(Simd::set1(task.decay * time)));
+    size_t column = 0;
+    for (; column + vectors * Simd::lanes <= task.size; column += vectors * Simd::lanes)
+      state_space_columns<vectors>(task, r, column, decay, time);
+    for (; column < task.size; column += Simd::lanes) state_space_columns<1>(task, r, column, decay, time);
+  }
 }
 
 }  // namespace

@@ -69,11 +69,13 @@ constexpr Kernels make_kernels(const char* name) {
           read_bytes,
           integer_dots,
           activate,
+          soft_cap,
           add_scaled,
           combine,
           softmax,
           convolve,
           delta_rule,
+          state_space,
           mix_streams,
           dot,
           score_blocks};
