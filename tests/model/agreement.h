@@ -36,6 +36,7 @@ inline Agreement agreement(std::span<const float> expected, std::span<const floa
   if (expected.size() != actual.size() || expected.empty()) return {INFINITY, INFINITY, 0};
   const double scale = deviation(expected);
   const size_t rows = expected.size() / width;
+  size_t close = 0;
   for (size_t r = 0; r < rows; ++r) {
     const auto e = expected.subspan(r * width, width), a = actual.subspan(r * width, width);
     const double log_e = log_sum(e), log_a = log_sum(a);
@@ -47,8 +48,9 @@ inline Agreement agreement(std::span<const float> expected, std::span<const floa
     }
     result.kl += kl / static_cast<double>(rows);
     if (!(largest / scale <= result.error)) result.error = largest / scale;
-    if (largest / scale < 1e-3) result.within += 1.0 / static_cast<double>(rows);
+    if (largest / scale < 1e-3) ++close;
   }
+  result.within = static_cast<double>(close) / static_cast<double>(rows);
   return result;
 }
 

@@ -69,7 +69,7 @@ const Case kCases[] = {
     {[](Parts& p) { p.set("attention.head_count", uint32_t{4}); },
      "'blk.0.attn_q.weight' is [96, 96], expected [96, 64]"},
     {[](Parts& p) { p.set("attention.head_count", format::GgufArray{format::GgufType::u32, {6, 6}, {}, {}, {}}); },
-     "'llama.attention.head_count' is of type arr"},
+     "'llama.attention.head_count' has 2 integers, expected at least 3"},
     {[](Parts& p) { p.set("attention.head_count_kv", uint32_t{0}); }, "'llama.attention.head_count_kv' is 0"},
     {[](Parts& p) { p.set("attention.head_count_kv", uint32_t{4}); }, "6 heads cannot share 4 key/value heads"},
     {[](Parts& p) { p.set("attention.head_count_kv", uint32_t{12}); }, "6 heads cannot share 12 key/value heads"},

@@ -19,17 +19,17 @@ struct Variant {
 
 Result<std::unique_ptr<Model>> load_variant(Loader& loader, const Variant& variant) {
   ResidualModel::Parts parts;
-  TERRACE_TRY(AttentionShape attention, load_attention_shape(loader, variant.pairs));
-  TERRACE_TRY(attention.residual.scale, loader.number_or("residual_scale", 1));
+  TERRACE_TRY(const AttentionShape first, load_attention_shape(loader, variant.pairs));
+  Residual residual;
+  TERRACE_TRY(residual.scale, loader.number_or("residual_scale", 1));
   TERRACE_TRY(const size_t window, loader.count_or("attention.sliding_window", 0, size_t{1} << 30));
   TERRACE_TRY(const size_t layers, loader.count("block_count", 4096));
-  TERRACE_TRY(const size_t rotated, loader.count_or("rope.dimension_count", attention.key_size, attention.key_size));
+  TERRACE_TRY(const size_t rotated, loader.count_or("rope.dimension_count", first.key_size, first.key_size));
   TERRACE_TRY(auto rope, load_rope(loader, rotated, variant.round_yarn));
   parts.ropes.push_back(std::move(rope));
-  parts.hidden = attention.hidden;
-  TERRACE_TRY(parts.head, Head::load(loader, attention.hidden, attention.epsilon));
-  const FeedForwardShape dense{attention.hidden, attention.epsilon, variant.feed_forward_norm, variant.function,
-                               attention.residual};
+  parts.hidden = first.hidden;
+  TERRACE_TRY(parts.head, Head::load(loader, first.hidden, first.epsilon));
+  const FeedForwardShape dense{first.hidden, first.epsilon, variant.feed_forward_norm, variant.function, residual};
   const bool mixed = loader.has_key("expert_count");
   MixtureShape mixture;
   if (mixed) {
@@ -37,6 +37,8 @@ Result<std::unique_ptr<Model>> load_variant(Loader& loader, const Variant& varia
   }
   for (size_t layer = 0; layer < layers; ++layer) {
     const bool slides = variant.sliding_period > 0 && (layer + 1) % variant.sliding_period != 0;
+    TERRACE_TRY(AttentionShape attention, load_attention_shape(loader, variant.pairs, layer));
+    attention.residual = residual;
     attention.window = slides ? static_cast<int32_t>(window) : 0;
     TERRACE_TRY(auto mixer, AttentionBlock::load(loader, attention, layer));
     BlockPtr feed_forward;
