@@ -25,11 +25,11 @@ std::vector<compute::Rows> ResidualModel::begin(size_t rows, size_t streams, std
   return residuals;
 }
 
-compute::Rows ResidualModel::embed_layers(std::span<const int32_t> tokens, compute::Rows embeddings) {
-  if (!parts_.layer_embeddings) return {};
+Result<compute::Rows> ResidualModel::embed_layers(std::span<const int32_t> tokens, compute::Rows embeddings) {
+  if (!parts_.layer_embeddings) return compute::Rows{};
   const compute::Rows rows = residual_.rows(tokens.size(), parts_.layer_embeddings->width());
   work_.begin(rows.count * parts_.layer_embeddings->workspace());
-  parts_.layer_embeddings->forward(backend_, work_, tokens, embeddings, rows);
+  TERRACE_CHECK(parts_.layer_embeddings->forward(backend_, work_, tokens, embeddings, rows));
   return rows;
 }
 
@@ -37,7 +37,8 @@ Status ResidualModel::forward(const Step& step, compute::Rows logits) {
   const size_t rows = step.tokens.size();
   const compute::Rows x = begin(rows, 1, step.spans)[0];
   parts_.head->embed(backend_, step.tokens, x);
-  const StepContext context{backend_, work_, step.spans, turns_.view(), step.observer, embed_layers(step.tokens, x)};
+  TERRACE_TRY(const compute::Rows layer_embeddings, embed_layers(step.tokens, x));
+  const StepContext context{backend_, work_, step.spans, turns_.view(), step.observer, layer_embeddings};
   for (const Layer& layer : parts_.layers) {
     for (const Block* block : {layer.mixer.get(), layer.feed_forward.get(), layer.addition.get()}) {
       if (!block) continue;

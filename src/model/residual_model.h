@@ -30,7 +30,7 @@ class ResidualModel : public Model {
   /// Begins a step: a row of `streams` residuals of hidden values per position, and the turns; there is room for the
   /// layer embeddings, too.
   std::vector<compute::Rows> begin(size_t rows, size_t streams, std::span<const compute::RowSpan> spans);
-  compute::Rows embed_layers(std::span<const int32_t> tokens, compute::Rows embeddings);
+  Result<compute::Rows> embed_layers(std::span<const int32_t> tokens, compute::Rows embeddings);
 
   compute::Backend& backend_;
   Parts parts_;

@@ -6,12 +6,18 @@ namespace terrace::model {
 
 using compute::Rows;
 
+namespace {
+float root(size_t value) { return static_cast<float>(std::sqrt(static_cast<double>(value))); }
+}  // namespace
+
 Result<LayerEmbeddings> LayerEmbeddings::load(Loader& loader, size_t vocabulary, size_t layers, size_t size,
                                               size_t hidden, float epsilon) {
   LayerEmbeddings embeddings;
   embeddings.layers_ = layers;
   embeddings.epsilon_ = epsilon;
-  TERRACE_TRY(embeddings.table_, loader.table("per_layer_token_embd.weight", vocabulary, layers * size));
+  TERRACE_TRY(embeddings.table_, loader.row_table("per_layer_token_embd.weight", layers * size));
+  if (embeddings.table_->rows() < vocabulary)
+    return fail("the per-layer embeddings are of {} tokens, expected {}", embeddings.table_->rows(), vocabulary);
   TERRACE_TRY(embeddings.projection_, loader.matrix("per_layer_model_proj.weight", layers * size, hidden));
   TERRACE_TRY(const auto gain, loader.vector("per_layer_proj_norm.weight", size));
   for (size_t layer = 0; layer < layers; ++layer)
@@ -19,16 +25,20 @@ Result<LayerEmbeddings> LayerEmbeddings::load(Loader& loader, size_t vocabulary,
   return embeddings;
 }
 
-void LayerEmbeddings::forward(compute::Backend& backend, Workspace& work, std::span<const int32_t> tokens,
-                              Rows embeddings, Rows out) const {
-  const auto root = [](size_t value) { return static_cast<float>(std::sqrt(static_cast<double>(value))); };
-  const Rows projected = work.rows(out.count, width());
-  compute::Linear projection{projection_.get(), nullptr, projected};
+Status LayerEmbeddings::forward(compute::Backend& backend, Workspace& work, std::span<const int32_t> tokens,
+                                Rows embeddings, Rows out) const {
+  const std::vector<uint64_t> rows(tokens.begin(), tokens.end());
+  table_->prefetch(rows);
+  compute::Linear projection{projection_.get(), nullptr, out};
   projection.scale = 1 / root(embeddings.width);
   backend.linear(embeddings, std::nullopt, std::span(&projection, 1));
   const float half = 1 / root(2);
-  backend.embed(*table_, tokens, root(width() / layers_) * half, out);
-  backend.add(projected, compute::Norm{gain_.data(), epsilon_, layers_}, half, out);
+  backend.normalize(out, compute::Norm{gain_.data(), epsilon_, layers_}, out);
+  backend.scale(half, out);
+  const Rows found = work.rows(out.count, width());
+  for (size_t r = 0; r < rows.size(); ++r) TERRACE_CHECK(table_->read(std::span(rows).subspan(r, 1), found.row(r)));
+  backend.add(found, std::nullopt, root(width() / layers_) * half, out);
+  return Done{};
 }
 
 Result<BlockPtr> LayerEmbeddingBlock::load(Loader& loader, size_t hidden, size_t size, const Residual& residual,

@@ -2,6 +2,7 @@
 // embedding; every layer adds a gated projection of its own share.
 #pragma once
 
+#include "memory/row_table.h"
 #include "model/blocks/block.h"
 
 namespace terrace::model {
@@ -16,11 +17,12 @@ class LayerEmbeddings {
   size_t width() const { return projection_->rows(); }             ///< of all layers together
   size_t workspace() const { return Workspace::padded(width()); }  ///< floats per row
   /// out row = (norm(projection of the embedding) + the token's row of the table) / sqrt(2)
-  void forward(compute::Backend& backend, Workspace& work, std::span<const int32_t> tokens, compute::Rows embeddings,
-               compute::Rows out) const;
+  Status forward(compute::Backend& backend, Workspace& work, std::span<const int32_t> tokens, compute::Rows embeddings,
+                 compute::Rows out) const;
 
  private:
-  MatrixPtr table_, projection_;
+  std::unique_ptr<memory::RowTable> table_;
+  MatrixPtr projection_;
   std::vector<float> gain_;  ///< the norm's of one layer's values, repeated
   size_t layers_ = 0;
   float epsilon_ = 0;
