@@ -95,6 +95,12 @@ class Bench {
                 {"limit_per_second", most.median},
                 {"limit_min", most.min},
                 {"limit_max", most.max},
+                {"token_bytes",
+                 {{"dense", engine_.info().token_bytes.dense},
+                  {"experts", engine_.info().token_bytes.experts},
+                  {"head", engine_.info().token_bytes.head},
+                  {"state", engine_.info().state_bytes},
+                  {"kv_per_position", engine_.info().page_bytes / compute::kAttentionBlock}}},
                 {"limit_unit", test[0] == 'p' ? "integer operations" : "bytes read"}};
   }
 
@@ -138,10 +144,23 @@ void print_row(const Json& row) {
   std::fflush(stdout);
 }
 
+/// What one token reads, by part.
+void print_bytes(const std::string& model, const model::ModelInfo& info) {
+  const auto mega = [](uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  fmt::print(
+      "{:<28} reads per token: dense {:.1f} MB, experts {:.1f} MB, head {:.1f} MB, state {:.1f} MB; keys and values "
+      "{:.1f} "
+      "kB per position\n",
+      model, mega(info.token_bytes.dense), mega(info.token_bytes.experts), mega(info.token_bytes.head),
+      mega(info.state_bytes), static_cast<double>(info.page_bytes) / compute::kAttentionBlock / 1e3);
+}
+
 Status bench_model(const BenchOptions& options, ModelOptions model, Json& rows) {
   TERRACE_TRY(auto engine, load_engine(model));
   TERRACE_TRY(const std::string path, model_path(model.model));
-  Bench bench(*engine, path.substr(path.find_last_of('/') + 1));
+  const std::string name = path.substr(path.find_last_of('/') + 1);
+  if (!options.json) print_bytes(name, engine->info());
+  Bench bench(*engine, name);
   const auto add = [&](Result<Json> row) -> Status {
     if (!row) return row.error();
     if (!options.json) print_row(*row);
