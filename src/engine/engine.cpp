@@ -69,17 +69,21 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, const Engi
   return engine;
 }
 
+Status Engine::check_tokens(std::span<const int32_t> tokens) const {
+  for (const int32_t token : tokens) {
+    if (token < 0 || static_cast<size_t>(token) >= info().vocabulary)
+      return fail("the token {} does not exist; the vocabulary has {}", token, info().vocabulary);
+  }
+  return Done{};
+}
+
 Status Engine::check(std::span<const Advance> advances) const {
   for (const Advance& advance : advances) {
     const auto same = [&](const Advance& other) { return other.sequence == advance.sequence; };
     if (std::count_if(advances.begin(), advances.end(), same) > 1)
       return fail("a sequence can advance only once in a step");
     if (advance.tokens.empty()) return fail("a step needs at least one token per sequence");
-    for (const int32_t token : advance.tokens) {
-      if (token < 0 || static_cast<size_t>(token) >= info().vocabulary) {
-        return fail("the token {} does not exist; the vocabulary has {}", token, info().vocabulary);
-      }
-    }
+    TERRACE_CHECK(check_tokens(advance.tokens));
     if (advance.sequence->size() + advance.tokens.size() > context_) {
       return fail("the context is full: {} tokens and {} more do not fit in {}", advance.sequence->size(),
                   advance.tokens.size(), context_);
@@ -144,6 +148,9 @@ Result<compute::Rows> Engine::draft(const DraftAdvance& advance, model::StepObse
   if (rows == 0 || advance.hidden.count != rows || last > context_)
     return fail("a draft of {} tokens with {} hidden rows up to position {} is not possible in a context of {}", rows,
                 advance.hidden.count, last, context_);
+  if (info().draft_width == 0 || advance.hidden.width != info().draft_width)
+    return fail("the draft head reads hidden rows of {}, not of {}", info().draft_width, advance.hidden.width);
+  TERRACE_CHECK(check_tokens(advance.tokens));
   reserve(sequence, last);
   const compute::RowSpan span{0, rows, static_cast<int32_t>(advance.first), sequence.page_table_.data(),
                               sequence.state_.data()};

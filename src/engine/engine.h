@@ -101,6 +101,7 @@ class Engine {
  private:
   Engine() = default;
   Status check(std::span<const Advance> advances) const;
+  Status check_tokens(std::span<const int32_t> tokens) const;
   void reserve(Sequence& sequence, size_t length);
   compute::Rows logit_rows(size_t count);
   compute::Rows next_hidden(size_t count);

@@ -75,9 +75,28 @@ Result<size_t> Loader::trunk_layers() const {
   return layers - drafting;
 }
 
-const format::GgufTensor* Loader::look_up(std::string_view name) const {
-  const format::GgufTensor* tensor = file_.find(name);
-  return tensor || !options_.draft_file ? tensor : options_.draft_file->find(name);
+bool Loader::begin_draft_head() {
+  if (options_.draft_head) counting_ = false;
+  return options_.draft_head;
+}
+
+Status Loader::check_rope(size_t rope, size_t size) const {
+  if (rope >= rope_dimensions_.size() || rope_dimensions_[rope] > size)
+    return fail("{} values of a head cannot turn: heads have {}",
+                rope < rope_dimensions_.size() ? rope_dimensions_[rope] : 0, size);
+  return Done{};
+}
+
+const format::GgufFile& Loader::file_of(std::string_view name) const {
+  if (!options_.draft_file || file_.find(name)) return file_;
+  const auto layers = trunk_layers();
+  return layers && name.starts_with(fmt::format("blk.{}.", *layers)) ? *options_.draft_file : file_;
+}
+
+void Loader::count_weights(uint64_t& part, uint64_t bytes, uint64_t weights) {
+  if (!counting_) return;
+  part += bytes;
+  token_weights_ += weights;
 }
 
 Result<const format::GgufTensor*> Loader::find(const std::string& name) const {
@@ -94,6 +113,9 @@ Result<const format::GgufTensor*> Loader::find(const std::string& name, std::spa
 }
 
 Result<MatrixPtr> Loader::place(const format::GgufTensor& tensor, const compute::MatrixView& view) const {
+  if (tensor.name.ends_with(".weight") && has(tensor.name.substr(0, tensor.name.size() - 6) + "scale") &&
+      tensor.type == static_cast<uint32_t>(format::TypeCode::nvfp4))
+    return fail("the tensor '{}' has a scale beside it, which is not supported yet", tensor.name);
   MatrixPtr matrix = backend_.place(view);
   if (!matrix)
     return fail("the tensor '{}' is of type {}, which cannot be computed yet", tensor.name,
@@ -102,7 +124,7 @@ Result<MatrixPtr> Loader::place(const format::GgufTensor& tensor, const compute:
 }
 
 void Loader::finish(const format::GgufTensor& tensor) {
-  file_.release(tensor);
+  file_of(tensor.name).release(tensor);
   placed_bytes_ += tensor.data.size();
   if (options_.progress)
     options_.progress(static_cast<double>(placed_bytes_) / static_cast<double>(file_.file_bytes()));
@@ -122,13 +144,12 @@ Result<std::unique_ptr<memory::RowTable>> Loader::row_table(const std::string& n
   TERRACE_TRY(const format::GgufTensor* tensor, find(name));
   const uint64_t shape[] = {width, tensor->shape.size() == 2 ? tensor->shape[1] : 0};
   TERRACE_TRY(tensor, find(name, shape));
-  return options_.open_table(file_, *tensor);
+  return options_.open_table(file_of(name), *tensor);
 }
 
 Result<MatrixPtr> Loader::matrix(const std::string& name, size_t rows, size_t inputs) {
   TERRACE_TRY(auto matrix, table(name, rows, inputs));
-  token_bytes_.dense += look_up(name)->data.size();
-  token_weights_ += uint64_t{matrix->rows()} * matrix->inputs();
+  count_weights(token_bytes_.dense, look_up(name)->data.size(), uint64_t{matrix->rows()} * matrix->inputs());
   return matrix;
 }
 
@@ -139,8 +160,7 @@ Result<MatrixPtr> Loader::head(const std::string& name, size_t rows, size_t inpu
 }
 
 void Loader::count_head(const compute::Matrix& matrix, const std::string& name) {
-  token_bytes_.head += look_up(name)->data.size();
-  token_weights_ += uint64_t{matrix.rows()} * matrix.inputs();
+  count_weights(token_bytes_.head, look_up(name)->data.size(), uint64_t{matrix.rows()} * matrix.inputs());
 }
 
 Result<MatrixPtr> Loader::matrix_of_rows(const std::string& name, size_t rows, size_t inputs,
@@ -153,8 +173,7 @@ Result<MatrixPtr> Loader::matrix_of_rows(const std::string& name, size_t rows, s
     const auto from = tensor->data.subspan(row * row_bytes, row_bytes);
     bytes.insert(bytes.end(), from.begin(), from.end());
   }
-  token_bytes_.dense += bytes.size();
-  token_weights_ += uint64_t{chosen.size()} * inputs;
+  count_weights(token_bytes_.dense, bytes.size(), uint64_t{chosen.size()} * inputs);
   return place(*tensor, {tensor->type, chosen.size(), inputs, bytes});
 }
 
@@ -172,8 +191,7 @@ Result<MatrixPtr> Loader::matrix_of_columns(const std::string& name, size_t rows
         tensor->data.subspan(row * row_bytes + first / type.values * type.bytes, inputs / type.values * type.bytes);
     bytes.insert(bytes.end(), part.begin(), part.end());
   }
-  token_bytes_.dense += bytes.size();
-  token_weights_ += uint64_t{rows} * inputs;
+  count_weights(token_bytes_.dense, bytes.size(), uint64_t{rows} * inputs);
   return place(*tensor, {tensor->type, rows, inputs, bytes});
 }
 
@@ -181,8 +199,7 @@ Result<MatrixPtr> Loader::row_matrix(const std::string& name, size_t inputs) {
   TERRACE_TRY(const format::GgufTensor* tensor, find(name));
   if (tensor->elements() != inputs)
     return fail("the tensor '{}' has {} values, expected {}", name, tensor->elements(), inputs);
-  token_bytes_.dense += tensor->data.size();
-  token_weights_ += inputs;
+  count_weights(token_bytes_.dense, tensor->data.size(), inputs);
   return place(*tensor, {tensor->type, 1, inputs, tensor->data});
 }
 
@@ -199,8 +216,8 @@ Result<std::vector<MatrixPtr>> Loader::matrices(const std::string& name, size_t 
     matrices.push_back(std::move(matrix));
   }
   if (first_row + rows == all_rows) finish(*tensor);
-  token_bytes_.experts += static_cast<uint64_t>(static_cast<double>(count * rows * row_bytes) * share);
-  token_weights_ += static_cast<uint64_t>(static_cast<double>(count * rows * inputs) * share);
+  const auto shared = [&](uint64_t all) { return static_cast<uint64_t>(static_cast<double>(all) * share); };
+  count_weights(token_bytes_.experts, shared(count * rows * row_bytes), shared(count * rows * inputs));
   return matrices;
 }
 
@@ -250,7 +267,7 @@ Result<std::vector<float>> Loader::vector(const std::string& name, size_t size) 
     return fail("the tensor '{}' has {} values of type {}, expected {} numbers", name, tensor->elements(), type.name,
                 size);
   }
-  token_bytes_.dense += tensor->data.size();
+  count_weights(token_bytes_.dense, tensor->data.size(), 0);
   std::vector<float> values(size);
   for (size_t i = 0; i < size / type.values; ++i)
     type.codec->decode(tensor->data.data() + i * type.bytes, values.data() + i * type.values);

@@ -40,8 +40,12 @@ class Loader {
   Result<float> epsilon() const;  ///< of the RMS norms
   /// Layers before the draft head's, which `block_count` includes where the file has one.
   Result<size_t> trunk_layers() const;
-  /// Whether a draft head is to be loaded; its layer is the one after the trunk's.
-  bool has_draft_head() const { return options_.draft_head; }
+  /// Whether a draft head is to be loaded; its layer is the one after the trunk's. From here on nothing counts as read
+  /// per token.
+  bool begin_draft_head();
+  /// Notes the next rope of the model, and checks that heads of `size` can turn by the rope of that index.
+  void note_rope(size_t dimensions) { rope_dimensions_.push_back(dimensions); }
+  Status check_rope(size_t rope, size_t size) const;
 
   bool has(std::string_view tensor) const { return look_up(tensor) != nullptr; }
   /// The matrix of that name, with `rows` outputs of `inputs` weights; 0 rows: as many as the file has.
@@ -87,7 +91,10 @@ class Loader {
   Result<ModelInfo> info(size_t layers, size_t hidden) const;
 
  private:
-  const format::GgufTensor* look_up(std::string_view name) const;
+  /// The file of a tensor: the model's own, or the draft head's for the layer after the trunk.
+  const format::GgufFile& file_of(std::string_view name) const;
+  const format::GgufTensor* look_up(std::string_view name) const { return file_of(name).find(name); }
+  void count_weights(uint64_t& part, uint64_t bytes, uint64_t weights);
   Result<const format::GgufTensor*> find(const std::string& name) const;
   Result<const format::GgufTensor*> find(const std::string& name, std::span<const uint64_t> shape) const;
   Result<MatrixPtr> place(const format::GgufTensor& tensor, const compute::MatrixView& view) const;
@@ -100,6 +107,8 @@ class Loader {
   std::string architecture_;
   uint64_t placed_bytes_ = 0;
   TokenBytes token_bytes_;
+  bool counting_ = true;
+  std::vector<size_t> rope_dimensions_;
   std::map<size_t, size_t> routers_;
   std::set<size_t> indexers_;
   size_t page_bytes_ = 0;

@@ -52,8 +52,9 @@ Status apply_divisors(Loader& loader, std::vector<float>& frequencies, double or
 
 }  // namespace
 
-Result<RopeFrequencies> load_plain_rope(const Loader& loader, std::string_view base_key, size_t dimensions) {
+Result<RopeFrequencies> load_plain_rope(Loader& loader, std::string_view base_key, size_t dimensions) {
   RopeFrequencies rope;
+  loader.note_rope(dimensions);
   TERRACE_TRY(const float base, loader.number_or(base_key, 10000));
   if (!(base > 1)) return fail("'{}.{}' is {}, it must be above 1", loader.architecture(), base_key, base);
   for (size_t i = 0; i < dimensions / 2; ++i) {

@@ -150,7 +150,7 @@ TEST(DraftHead, IsAnErrorWhereThereIsNone) {
   Sequence sequence;
   const int32_t token[] = {1};
   float hidden[64] = {};
-  EXPECT_NE(message_of(engine->draft({&sequence, 0, token, {hidden, 1, 64, 64}})).find("without a multi-token"),
+  EXPECT_NE(message_of(engine->draft({&sequence, 0, token, {hidden, 1, 64, 64}})).find("reads hidden rows of 0"),
             std::string::npos);
 }
 

@@ -79,7 +79,7 @@ const Case kCases[] = {
     {[](Parts& p) { p.set("attention.key_length", uint32_t{0}); }, "'llama.attention.key_length' is 0"},
     {[](Parts& p) { p.set("attention.value_length", uint32_t{4096}); }, "'llama.attention.value_length' is 4096"},
     {[](Parts& p) { p.set("attention.value_length", uint32_t{8}); },
-     "'blk.0.attn_v.weight' is [96, 32], expected [96, 16]"},
+     "'blk.0.attn_output.weight' is [96, 96], expected [48, 96]"},
     {[](Parts& p) { p.set("attention.layer_norm_rms_epsilon", std::nanf("")); },
      "'llama.attention.layer_norm_rms_epsilon' is nan"},
     {[](Parts& p) { p.set("attention.layer_norm_rms_epsilon", -1.0F); },

@@ -5,6 +5,7 @@
 
 #include "format/block_type.h"
 #include "format/gguf_writer.h"
+#include "model/agreement.h"
 #include "model/runs.h"
 
 namespace terrace::engine {
@@ -19,9 +20,19 @@ struct Part {
   std::vector<std::byte> bytes;
 };
 
-/// Two layers; `type(i)` names the type of matrix i.
+/// The matrix of the same values in floats.
+Part decoded(const Part& part) {
+  const format::BlockType& block = *format::find_block_type(part.tensor.type);
+  std::vector<float> values(part.bytes.size() / block.bytes * block.values);
+  for (size_t i = 0; i < part.bytes.size() / block.bytes; ++i)
+    block.codec->decode(part.bytes.data() + i * block.bytes, values.data() + i * block.values);
+  const auto bytes = std::as_bytes(std::span(values));
+  return {{part.tensor.name, 0, part.tensor.shape, 0, {}}, {bytes.begin(), bytes.end()}};
+}
+
+/// Two layers; `type(i)` names the type of matrix i. `in_floats`: the same values, decoded.
 template <class Type>
-void write_model(const std::string& path, Type type) {
+void write_model(const std::string& path, Type type, bool in_floats = false) {
   std::mt19937 random(21);
   std::vector<Part> parts;
   size_t index = 0;
@@ -32,7 +43,7 @@ void write_model(const std::string& path, Type type) {
     for (std::byte& byte : part.bytes) byte = static_cast<std::byte>(random());
     for (size_t i = 0; i < part.bytes.size(); i += block.bytes)
       block.codec->set_deviation(part.bytes.data() + i, 0.07F);
-    parts.push_back(std::move(part));
+    parts.push_back(in_floats ? decoded(part) : std::move(part));
   };
   const auto norm = [&](const std::string& name) {
     const std::vector<float> ones(kHidden, 1.0F);
@@ -95,12 +106,49 @@ void expect_split_invariant(const std::string& path) {
   }
 }
 
+/// All types that a row of 256 values can have.
+std::vector<std::string> all_types() {
+  std::vector<std::string> types;
+  for (const format::BlockType& type : format::block_types()) {
+    if (type.codec && type.code != 0) types.emplace_back(type.name);
+  }
+  return types;
+}
+
 TEST(QuantizedModel, IsSplitInvariantWithMixedTypes) {
   const TemporaryFolder folder;
   const std::array types = {"Q4_K", "Q6_K", "Q5_K", "Q8_0", "F16", "Q4_0", "BF16", "Q5_1", "Q4_1", "Q5_0", "F32"};
+  const auto all = all_types();
   for (const size_t shift : {0, 4}) {
     write_model(folder / "a.gguf", [&](size_t i) { return types[(i + shift) % types.size()]; });
     expect_split_invariant(folder / "a.gguf");
+  }
+  write_model(folder / "a.gguf", [&](size_t i) { return all[i % all.size()]; });
+  expect_split_invariant(folder / "a.gguf");
+}
+
+TEST(QuantizedModel, ReferenceProfileIsAFloatProductOfTheDecodedWeights) {
+  const TemporaryFolder folder;
+  for (const std::string& name : all_types()) {
+    const auto type = [&](size_t) { return name; };
+    write_model(folder / "quantized.gguf", type);
+    write_model(folder / "floats.gguf", type, /*in_floats=*/true);
+    const EngineOptions reference{.numeric = Numeric::reference};
+    const auto expected = logits_of(*take(Engine::load(folder / "floats.gguf", reference)), some_tokens(), 100);
+    const auto actual = logits_of(*take(Engine::load(folder / "quantized.gguf", reference)), some_tokens(), 100);
+    EXPECT_TRUE(same_bits(actual, expected)) << name;
+  }
+}
+
+TEST(QuantizedModel, StandardProfileIsCloseToTheReferenceProfile) {
+  const TemporaryFolder folder;
+  for (const std::string& name : all_types()) {
+    write_model(folder / "a.gguf", [&](size_t) { return name; });
+    const auto standard = logits_of(*take(Engine::load(folder / "a.gguf", {})), some_tokens(), 100);
+    const auto reference =
+        logits_of(*take(Engine::load(folder / "a.gguf", {.numeric = Numeric::reference})), some_tokens(), 100);
+    EXPECT_LT(agreement(reference, standard, kVocabulary).kl, 2e-2) << name;
+    EXPECT_TRUE(name == "F16" || name == "BF16" || !same_bits(standard, reference)) << name << ": the profiles differ";
   }
 }
 

@@ -80,10 +80,55 @@ void CpuBackend::rotate_and_store(const Attention& attention, std::span<const Ro
   }
 }
 
+namespace {
+
+/// Queries that share a key/value head, as the kernel takes them.
+class QueryTile {
+ public:
+  /// Head `head` of a row, which sees the positions low..last.
+  void add(const Attention& attention, size_t row, size_t head, int32_t low, int32_t last) {
+    const KvLayer& layer = *attention.kv;
+    const size_t stride = layer.key_size + (attention.gated ? layer.value_size : 0);
+    queries_[count_] = attention.queries.row(row) + head * stride;
+    gates_[count_] = queries_[count_] + layer.key_size;
+    if (attention.sinks) sinks_[count_] = attention.sinks[head];
+    outputs_[count_] = attention.out.row(row) + head * layer.value_size;
+    first_[count_] = low;
+    last_[count_] = last;
+    ++count_;
+  }
+  /// The task over pages that hold the head's keys and values at the given offsets; it points into this tile.
+  AttentionTask task(const Attention& attention, const std::byte* const* pages, size_t key_offset,
+                     size_t value_offset) const {
+    const KvLayer& layer = *attention.kv;
+    return {queries_,
+            outputs_,
+            last_,
+            first_,
+            count_,
+            pages,
+            key_offset,
+            value_offset,
+            layer.key_size,
+            layer.value_size,
+            layer.value_stride(),
+            attention.scale,
+            attention.gated ? gates_ : nullptr,
+            attention.sinks ? sinks_ : nullptr};
+  }
+
+ private:
+  size_t count_ = 0;
+  const float *queries_[kQueryTile], *gates_[kQueryTile];
+  float *outputs_[kQueryTile], sinks_[kQueryTile];
+  int32_t first_[kQueryTile], last_[kQueryTile];
+};
+
+}  // namespace
+
 void CpuBackend::attend(const Attention& attention, std::span<const RowSpan> spans) {
   const KvLayer& layer = *attention.kv;
   const size_t group = attention.heads / layer.heads;
-  const size_t query_stride = layer.key_size + (attention.gated ? layer.value_size : 0);
   size_t queries = 0;
   for (const RowSpan& span : spans) queries += span.rows * attention.heads;
   // Tiles share a head's keys; with few queries smaller tiles keep all members busy.
@@ -91,35 +136,14 @@ void CpuBackend::attend(const Attention& attention, std::span<const RowSpan> spa
   size_t items = 0;
   for (const RowSpan& span : spans) items += layer.heads * ((span.rows * group + tile - 1) / tile);
   const auto do_item = [&](const RowSpan& span, size_t head, size_t first) {
-    const float* query[kQueryTile];
-    float* out[kQueryTile];
-    const float* gates[kQueryTile];
-    float sinks[kQueryTile];
-    int32_t low[kQueryTile], high[kQueryTile];
-    const size_t count = std::min(tile, span.rows * group - first);
-    for (size_t i = 0; i < count; ++i) {
-      const size_t r = (first + i) / group, query_head = head * group + (first + i) % group;
-      high[i] = span.first_position + static_cast<int32_t>(r);
-      low[i] = attention.window > 0 ? std::max(0, high[i] - attention.window + 1) : 0;
-      query[i] = attention.queries.row(span.first_row + r) + query_head * query_stride;
-      gates[i] = query[i] + layer.key_size;
-      if (attention.sinks) sinks[i] = attention.sinks[query_head];
-      out[i] = attention.out.row(span.first_row + r) + query_head * layer.value_size;
+    QueryTile queries_of_head;
+    for (size_t i = first; i < std::min(first + tile, span.rows * group); ++i) {
+      const int32_t last = span.first_position + static_cast<int32_t>(i / group);
+      const int32_t low = attention.window > 0 ? std::max(0, last - attention.window + 1) : 0;
+      queries_of_head.add(attention, span.first_row + i / group, head * group + i % group, low, last);
     }
-    const AttentionTask task{query,
-                             out,
-                             high,
-                             low,
-                             count,
-                             span.pages,
-                             layer.key_offset + head * layer.key_bytes(),
-                             layer.value_offset + head * layer.value_bytes(),
-                             layer.key_size,
-                             layer.value_size,
-                             layer.value_stride(),
-                             attention.scale,
-                             attention.gated ? gates : nullptr,
-                             attention.sinks ? sinks : nullptr};
+    const AttentionTask task = queries_of_head.task(attention, span.pages, layer.key_offset + head * layer.key_bytes(),
+                                                    layer.value_offset + head * layer.value_bytes());
     (layer.half ? kernels_->attention_f16 : kernels_->attention_f32)(task);
   };
   // The last tiles of a span see the most positions, so they go first.
@@ -176,7 +200,6 @@ void gather_positions(const KvLayer& layer, size_t head, std::byte* const* pages
 void CpuBackend::attend_selected(const Attention& attention, std::span<const RowSpan> spans) {
   const KvLayer& layer = *attention.kv;
   const size_t group = attention.heads / layer.heads, page_bytes = layer.key_bytes() + layer.value_bytes();
-  const size_t query_stride = layer.key_size + (attention.gated ? layer.value_size : 0);
   const size_t most = attention.selection->most * attention.selection->ratio + attention.selection->ratio;
   const size_t pages = (most + kAttentionBlock - 1) / kAttentionBlock;
   for (Buffer& buffer : scratch_) grown(buffer, pages * page_bytes);
@@ -191,33 +214,10 @@ void CpuBackend::attend_selected(const Attention& attention, std::span<const Row
     std::vector<const std::byte*> own(pages);
     for (size_t i = 0; i < pages; ++i) own[i] = scratch + i * page_bytes;
     for (size_t first = 0; first < group; first += kQueryTile) {
-      const float *query[kQueryTile], *gates[kQueryTile];
-      float *out[kQueryTile], sinks[kQueryTile];
-      int32_t low[kQueryTile], high[kQueryTile];
-      const size_t count = std::min(kQueryTile, group - first);
-      for (size_t i = 0; i < count; ++i) {
-        const size_t query_head = head * group + first + i;
-        query[i] = attention.queries.row(row) + query_head * query_stride;
-        gates[i] = query[i] + layer.key_size;
-        if (attention.sinks) sinks[i] = attention.sinks[query_head];
-        out[i] = attention.out.row(row) + query_head * layer.value_size;
-        low[i] = 0;
-        high[i] = static_cast<int32_t>(positions.size()) - 1;
-      }
-      const AttentionTask task{query,
-                               out,
-                               high,
-                               low,
-                               count,
-                               own.data(),
-                               0,
-                               layer.key_bytes(),
-                               layer.key_size,
-                               layer.value_size,
-                               layer.value_stride(),
-                               attention.scale,
-                               attention.gated ? gates : nullptr,
-                               attention.sinks ? sinks : nullptr};
+      QueryTile queries;
+      for (size_t i = first; i < std::min(first + kQueryTile, group); ++i)
+        queries.add(attention, row, head * group + i, 0, static_cast<int32_t>(positions.size()) - 1);
+      const AttentionTask task = queries.task(attention, own.data(), 0, layer.key_bytes());
       (layer.half ? kernels_->attention_f16 : kernels_->attention_f32)(task);
     }
   };

@@ -59,7 +59,8 @@ void CpuBackend::select_for_row(const BlockIndex& index, const RowSpan& span, si
   for (size_t page = 0; page < pages; ++page) {
     kernels_->score_blocks(queries, index.heads, index.size, pooled_keys(index, span, page), index.stride(),
                            page_scores);
-    std::copy_n(page_scores, per_page, scores + page * per_page);
+    // NaN, which nothing can be ordered by, counts as the worst score.
+    for (size_t i = 0; i < per_page; ++i) scores[page * per_page + i] = page_scores[i] >= 0 ? page_scores[i] : 0;
   }
   std::iota(order, order + complete, 0);
   std::nth_element(order, order + selection.most - 1, order + complete,

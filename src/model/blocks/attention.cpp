@@ -31,6 +31,7 @@ Result<std::unique_ptr<AttentionBlock>> AttentionBlock::load(Loader& loader, con
                                                              size_t layer) {
   auto block = std::make_unique<AttentionBlock>();
   block->shape_ = shape;
+  if (shape.rope != kNoRope) TERRACE_CHECK(loader.check_rope(shape.rope, shape.key_size));
   const std::string prefix = fmt::format("blk.{}.attn_", layer);
   const size_t q = shape.heads * (shape.key_size + (shape.gated ? shape.value_size : 0));
   if (shape.normed) {
@@ -51,6 +52,7 @@ Result<std::unique_ptr<AttentionBlock>> AttentionBlock::load(Loader& loader, con
     TERRACE_CHECK(block->load_keys_and_values(loader, prefix));
   }
   if (shape.indexer) {
+    TERRACE_CHECK(loader.check_rope(shape.rope, shape.indexer->size));
     TERRACE_TRY(block->indexer_, Indexer::load(loader, *shape.indexer, layer));
   }
   return block;

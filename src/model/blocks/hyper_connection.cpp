@@ -6,14 +6,14 @@ using compute::Activation;
 using compute::Rows;
 
 Result<HyperConnection> HyperConnection::load(Loader& loader, const HyperConnectionShape& shape,
-                                              const std::string& prefix) {
+                                              const std::string& prefix, bool inject) {
   HyperConnection connection;
   connection.shape_ = shape;
   const size_t width = shape.streams * shape.hidden;
   TERRACE_TRY(connection.norm_, loader.vector(prefix + "norm.weight", width));
   TERRACE_TRY(connection.down_, loader.matrix(prefix + "down.weight", shape.low_rank, width));
   TERRACE_TRY(connection.up_, loader.matrix(prefix + "up.weight", width, shape.low_rank));
-  if (loader.has(prefix + "inject.weight")) {
+  if (inject) {
     TERRACE_TRY(connection.inject_, loader.matrix(prefix + "inject.weight", shape.streams, width));
   }
   return connection;

@@ -15,8 +15,9 @@ struct HyperConnectionShape {
 
 class HyperConnection {
  public:
-  /// Loads `<prefix>{norm,down,up,inject}.weight`; the one before the head has no inject.
-  static Result<HyperConnection> load(Loader& loader, const HyperConnectionShape& shape, const std::string& prefix);
+  /// Loads `<prefix>{norm,down,up}.weight` and, unless it only reads, as the one before the head does, `inject`.
+  static Result<HyperConnection> load(Loader& loader, const HyperConnectionShape& shape, const std::string& prefix,
+                                      bool inject);
 
   size_t workspace() const;  ///< floats per row
   /// x = mix of the streams; amounts [streams] are what write() adds by (unused without inject).

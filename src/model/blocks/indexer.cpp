@@ -12,7 +12,7 @@ Result<IndexerShape> load_indexer_shape(const Loader& loader, size_t ratio) {
   TERRACE_TRY(shape.hidden, loader.count("embedding_length", size_t{1} << 20));
   TERRACE_TRY(shape.heads, loader.count("attention.indexer.head_count", 1024));
   TERRACE_TRY(shape.size, loader.count("attention.indexer.key_length", 1024));
-  TERRACE_TRY(const size_t positions, loader.count("attention.indexer.top_k", size_t{1} << 24));
+  TERRACE_TRY(const size_t positions, loader.count("attention.indexer.top_k", 65536));
   TERRACE_TRY(shape.epsilon, loader.epsilon());
   shape.blocks = positions / ratio;
   if (shape.blocks == 0)

@@ -10,7 +10,7 @@ Result<MixtureShape> load_mixture_shape(const Loader& loader, const FeedForwardS
   TERRACE_TRY(mixture.used, loader.count("expert_used_count", mixture.experts));
   const bool own_width = loader.has_key("expert_feed_forward_length");
   TERRACE_TRY(mixture.width, loader.count(own_width ? "expert_feed_forward_length" : "feed_forward_length", 1 << 24));
-  TERRACE_TRY(mixture.shared_width, loader.count_or("expert_shared_feed_forward_length", 0, size_t{1} << 24));
+  TERRACE_TRY(mixture.shared_width, loader.count_or_zero("expert_shared_feed_forward_length", size_t{1} << 24));
   return mixture;
 }
 

@@ -7,11 +7,11 @@ using compute::Rows;
 Result<StateSpaceShape> load_state_space_shape(const Loader& loader) {
   StateSpaceShape shape;
   TERRACE_TRY(shape.hidden, loader.count("embedding_length", size_t{1} << 20));
-  TERRACE_TRY(shape.heads, loader.count("ssm.time_step_rank", 65536));
-  TERRACE_TRY(shape.groups, loader.count_or("ssm.group_count", 1, 65536));
-  TERRACE_TRY(shape.states, loader.count("ssm.state_size", 4096));
+  TERRACE_TRY(shape.heads, loader.count("ssm.time_step_rank", 4096));
+  TERRACE_TRY(shape.groups, loader.count_or("ssm.group_count", 1, 4096));
+  TERRACE_TRY(shape.states, loader.count("ssm.state_size", 1024));
   TERRACE_TRY(shape.kernel, loader.count("ssm.conv_kernel", 64));
-  TERRACE_TRY(const size_t inner, loader.count("ssm.inner_size", size_t{1} << 20));
+  TERRACE_TRY(const size_t inner, loader.count("ssm.inner_size", 65536));
   TERRACE_TRY(shape.epsilon, loader.epsilon());
   shape.size = inner / shape.heads;
   if (inner % shape.heads != 0 || shape.size % 16 != 0)

@@ -19,7 +19,7 @@ Result<StreamDraftHead> StreamDraftHead::load(Loader& loader, const HyperConnect
     TERRACE_TRY(head.embedding_, loader.matrix(prefix + "e_proj.weight", hidden, hidden));
     TERRACE_TRY(head.hidden_, loader.matrix(prefix + "h_proj.weight", hidden, hidden));
   }
-  TERRACE_TRY(head.mixer_, HyperConnection::load(loader, shape, prefix + "hc_"));
+  TERRACE_TRY(head.mixer_, HyperConnection::load(loader, shape, prefix + "hc_", /*inject=*/false));
   head.layer_ = std::move(stream_layer);
   return head;
 }

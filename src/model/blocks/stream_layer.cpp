@@ -8,8 +8,9 @@ Result<StreamLayer> StreamLayer::load(Loader& loader, const HyperConnectionShape
                                       BlockPtr feed_forward, size_t layer) {
   StreamLayer result;
   result.shape_ = shape;
-  TERRACE_TRY(auto before_mixer, HyperConnection::load(loader, shape, fmt::format("blk.{}.hc_attn_", layer)));
-  TERRACE_TRY(auto before_feed_forward, HyperConnection::load(loader, shape, fmt::format("blk.{}.hc_ffn_", layer)));
+  TERRACE_TRY(auto before_mixer, HyperConnection::load(loader, shape, fmt::format("blk.{}.hc_attn_", layer), true));
+  TERRACE_TRY(auto before_feed_forward,
+              HyperConnection::load(loader, shape, fmt::format("blk.{}.hc_ffn_", layer), true));
   result.parts_.push_back({std::move(before_mixer), std::move(mixer)});
   result.parts_.push_back({std::move(before_feed_forward), std::move(feed_forward)});
   return result;

@@ -26,7 +26,7 @@ Result<std::unique_ptr<Model>> load_gemma3(Loader& loader) {
   ResidualModel::Parts parts;
   TERRACE_TRY(AttentionShape attention, load_attention_shape(loader, compute::RopePairs::halves));
   TERRACE_TRY(const size_t layers, loader.count("block_count", 4096));
-  TERRACE_TRY(const size_t window, loader.count_or("attention.sliding_window", 0, size_t{1} << 30));
+  TERRACE_TRY(const size_t window, loader.count_or_zero("attention.sliding_window", size_t{1} << 30));
   TERRACE_TRY(const size_t period, loader.count_or("attention.sliding_window_pattern", 6, 4096));
   const size_t hidden = attention.hidden;
   const float epsilon = attention.epsilon;

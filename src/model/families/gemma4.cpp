@@ -62,7 +62,10 @@ Result<BlockPtr> Gemma4Layers::attention(size_t layer) {
   shape.residual.accumulate = false;
   shape.value_norm = true;
   shape.keys_as_values = !loader_.has(fmt::format("blk.{}.attn_v.weight", layer));
-  if (layer >= layers_ - shared_layers_) shape.shared_kv = latest_kv_[slides];
+  if (layer >= layers_ - shared_layers_) {
+    shape.shared_kv = latest_kv_[slides];
+    if (!shape.shared_kv) return fail("layer {} has no earlier layer of its kind to share keys and values with", layer);
+  }
   TERRACE_TRY(auto block, AttentionBlock::load(loader_, shape, layer));
   latest_kv_[slides] = block->kv();
   return post_norm(std::move(block), "post_attention_norm", layer);

@@ -1,7 +1,7 @@
 // granitehybrid: Mamba-2 layers with an attention layer here and there, which may know no positions; dense or mixed
 // feed-forwards, the latter with a shared expert.
 #include "model/blocks/attention.h"
-#include "model/blocks/mixture.h"
+#include "model/blocks/layer_feed_forward.h"
 #include "model/blocks/state_space.h"
 #include "model/families/families.h"
 #include "model/residual_model.h"
@@ -23,11 +23,7 @@ Result<std::unique_ptr<Model>> load_granite_hybrid(Loader& loader) {
   parts.hidden = space.hidden;
   TERRACE_TRY(parts.head, Head::load(loader, space.hidden, space.epsilon));
   const FeedForwardShape dense{space.hidden, space.epsilon, "ffn_norm", compute::GateFunction::silu, space.residual};
-  const bool mixed = loader.has("blk.0.ffn_gate_inp.weight");
-  MixtureShape mixture;
-  if (mixed) {
-    TERRACE_TRY(mixture, load_mixture_shape(loader, dense));
-  }
+  TERRACE_TRY(const auto feed_forwards, LayerFeedForward::read(loader, dense));
   for (size_t layer = 0; layer < layers; ++layer) {
     Layer blocks;
     if (kv_heads[layer] == 0) {
@@ -38,12 +34,7 @@ Result<std::unique_ptr<Model>> load_granite_hybrid(Loader& loader) {
       attention.rope = turns ? 0 : kNoRope;
       TERRACE_TRY(blocks.mixer, AttentionBlock::load(loader, attention, layer));
     }
-    if (mixed) {
-      TERRACE_TRY(blocks.feed_forward, MixtureBlock::load(loader, mixture, layer));
-    } else {
-      TERRACE_TRY(const size_t width, loader.count_of_layer("feed_forward_length", layer, std::nullopt, 1 << 24));
-      TERRACE_TRY(blocks.feed_forward, FeedForwardBlock::load(loader, dense, width, layer));
-    }
+    TERRACE_TRY(blocks.feed_forward, feed_forwards.load(loader, layer));
     parts.layers.push_back(std::move(blocks));
   }
   return ResidualModel::create(loader, std::move(parts));

@@ -1,7 +1,7 @@
 // lfm2, lfm2moe: gated short convolutions mixed with attention; the first layers' feed-forwards are dense, the others
 // may be mixtures. The final norm is called token_embd_norm.
 #include "model/blocks/attention.h"
-#include "model/blocks/mixture.h"
+#include "model/blocks/layer_feed_forward.h"
 #include "model/blocks/short_convolution.h"
 #include "model/families/families.h"
 #include "model/residual_model.h"
@@ -16,18 +16,12 @@ Result<std::unique_ptr<Model>> load_lfm2(Loader& loader) {
   TERRACE_TRY(const size_t kernel, loader.count("shortconv.l_cache", 64));
   TERRACE_TRY(const float epsilon, loader.epsilon());
   TERRACE_TRY(const size_t heads, loader.count("attention.head_count", 4096));
-  TERRACE_TRY(const size_t dense_layers, loader.count_or("leading_dense_block_count", 0, layers));
   TERRACE_TRY(auto rope, load_rope(loader, hidden / heads));
   parts.ropes.push_back(std::move(rope));
   parts.hidden = hidden;
   TERRACE_TRY(parts.head, Head::load(loader, hidden, epsilon, "token_embd_norm.weight"));
-  const FeedForwardShape dense{hidden, epsilon};
-  const bool mixed = loader.has_key("expert_count");
-  MixtureShape mixture;
-  if (mixed) {
-    TERRACE_TRY(mixture, load_mixture_shape(loader, dense));
-    mixture.router = compute::Router::Function::sigmoid;
-  }
+  TERRACE_TRY(auto feed_forwards, LayerFeedForward::read(loader, {hidden, epsilon}));
+  feed_forwards.set_router(compute::Router::Function::sigmoid);
   for (size_t layer = 0; layer < layers; ++layer) {
     Layer blocks;
     if (kv_heads[layer] == 0) {
@@ -36,12 +30,7 @@ Result<std::unique_ptr<Model>> load_lfm2(Loader& loader) {
       TERRACE_TRY(const auto attention, load_attention_shape(loader, compute::RopePairs::halves, layer));
       TERRACE_TRY(blocks.mixer, AttentionBlock::load(loader, attention, layer));
     }
-    if (mixed && layer >= dense_layers) {
-      TERRACE_TRY(blocks.feed_forward, MixtureBlock::load(loader, mixture, layer));
-    } else {
-      TERRACE_TRY(const size_t width, loader.count_of_layer("feed_forward_length", layer, std::nullopt, 1 << 24));
-      TERRACE_TRY(blocks.feed_forward, FeedForwardBlock::load(loader, dense, width, layer));
-    }
+    TERRACE_TRY(blocks.feed_forward, feed_forwards.load(loader, layer));
     parts.layers.push_back(std::move(blocks));
   }
   return ResidualModel::create(loader, std::move(parts));

@@ -2,7 +2,7 @@
 // behind an RMS norm, on one residual. They differ in a few names and constants; biases, q/k norms and sinks are taken
 // where the file has them.
 #include "model/blocks/attention.h"
-#include "model/blocks/mixture.h"
+#include "model/blocks/layer_feed_forward.h"
 #include "model/families/families.h"
 #include "model/residual_model.h"
 
@@ -22,7 +22,7 @@ Result<std::unique_ptr<Model>> load_variant(Loader& loader, const Variant& varia
   TERRACE_TRY(const AttentionShape first, load_attention_shape(loader, variant.pairs));
   Residual residual;
   TERRACE_TRY(residual.scale, loader.number_or("residual_scale", 1));
-  TERRACE_TRY(const size_t window, loader.count_or("attention.sliding_window", 0, size_t{1} << 30));
+  TERRACE_TRY(const size_t window, loader.count_or_zero("attention.sliding_window", size_t{1} << 30));
   TERRACE_TRY(const size_t layers, loader.count("block_count", 4096));
   TERRACE_TRY(const size_t rotated, loader.count_or("rope.dimension_count", first.key_size, first.key_size));
   TERRACE_TRY(auto rope, load_rope(loader, rotated, variant.round_yarn));
@@ -30,24 +30,14 @@ Result<std::unique_ptr<Model>> load_variant(Loader& loader, const Variant& varia
   parts.hidden = first.hidden;
   TERRACE_TRY(parts.head, Head::load(loader, first.hidden, first.epsilon));
   const FeedForwardShape dense{first.hidden, first.epsilon, variant.feed_forward_norm, variant.function, residual};
-  const bool mixed = loader.has_key("expert_count");
-  MixtureShape mixture;
-  if (mixed) {
-    TERRACE_TRY(mixture, load_mixture_shape(loader, dense));
-  }
+  TERRACE_TRY(const auto feed_forwards, LayerFeedForward::read(loader, dense));
   for (size_t layer = 0; layer < layers; ++layer) {
     const bool slides = variant.sliding_period > 0 && (layer + 1) % variant.sliding_period != 0;
     TERRACE_TRY(AttentionShape attention, load_attention_shape(loader, variant.pairs, layer));
     attention.residual = residual;
     attention.window = slides ? static_cast<int32_t>(window) : 0;
     TERRACE_TRY(auto mixer, AttentionBlock::load(loader, attention, layer));
-    BlockPtr feed_forward;
-    if (mixed) {
-      TERRACE_TRY(feed_forward, MixtureBlock::load(loader, mixture, layer));
-    } else {
-      TERRACE_TRY(const size_t width, loader.count_of_layer("feed_forward_length", layer, std::nullopt, 1 << 24));
-      TERRACE_TRY(feed_forward, FeedForwardBlock::load(loader, dense, width, layer));
-    }
+    TERRACE_TRY(auto feed_forward, feed_forwards.load(loader, layer));
     parts.layers.push_back({std::move(mixer), std::move(feed_forward)});
   }
   return ResidualModel::create(loader, std::move(parts));

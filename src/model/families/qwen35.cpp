@@ -3,7 +3,7 @@
 // are plain rope for text, whose three positions are equal.
 #include "model/blocks/attention.h"
 #include "model/blocks/delta_net.h"
-#include "model/blocks/mixture.h"
+#include "model/blocks/layer_feed_forward.h"
 #include "model/families/families.h"
 #include "model/residual_model.h"
 
@@ -33,16 +33,7 @@ Result<std::unique_ptr<Model>> load_hybrid(Loader& loader, bool adjacent) {
   parts.hidden = attention.hidden;
   TERRACE_TRY(parts.head, Head::load(loader, attention.hidden, attention.epsilon));
   const FeedForwardShape dense{attention.hidden, attention.epsilon, "post_attention_norm"};
-  MixtureShape mixture;
-  const bool mixed = loader.has_key("expert_count");
-  if (mixed) {
-    TERRACE_TRY(mixture, load_mixture_shape(loader, dense));
-  }
-  const auto load_feed_forward = [&](size_t layer) -> Result<BlockPtr> {
-    if (mixed) return MixtureBlock::load(loader, mixture, layer);
-    TERRACE_TRY(const size_t width, loader.count_of_layer("feed_forward_length", layer, std::nullopt, 1 << 24));
-    return FeedForwardBlock::load(loader, dense, width, layer);
-  };
+  TERRACE_TRY(const auto feed_forwards, LayerFeedForward::read(loader, dense));
   for (size_t layer = 0; layer < layers; ++layer) {
     Layer blocks;
     if (recurrent[layer]) {
@@ -50,13 +41,13 @@ Result<std::unique_ptr<Model>> load_hybrid(Loader& loader, bool adjacent) {
     } else {
       TERRACE_TRY(blocks.mixer, AttentionBlock::load(loader, attention, layer));
     }
-    TERRACE_TRY(blocks.feed_forward, load_feed_forward(layer));
+    TERRACE_TRY(blocks.feed_forward, feed_forwards.load(loader, layer));
     parts.layers.push_back(std::move(blocks));
   }
-  if (loader.has_draft_head()) {
+  if (loader.begin_draft_head()) {
     Layer blocks;
     TERRACE_TRY(blocks.mixer, AttentionBlock::load(loader, attention, layers));
-    TERRACE_TRY(blocks.feed_forward, load_feed_forward(layers));
+    TERRACE_TRY(blocks.feed_forward, feed_forwards.load(loader, layers));
     TERRACE_TRY(parts.draft_head,
                 DraftHead::load(loader, attention.hidden, attention.epsilon, layers, std::move(blocks)));
   }

@@ -29,17 +29,19 @@ class Qwen4Exp : public Model {
     TERRACE_TRY(auto rope, load_rope(loader, rotated));
     ropes_.push_back(std::move(rope));
     TERRACE_TRY(head_, Head::load(loader, shape_.hidden, shape_.epsilon, /*norm=*/""));
-    TERRACE_TRY(const size_t all_layers, loader.count("block_count", 4096));
-    TERRACE_TRY(recurrent_, loader.integers("attention.recurrent_layers", layers));
-    TERRACE_TRY(ratios_, loader.integers("attention.compress_ratios", all_layers));
+    TERRACE_TRY(const auto recurrent, loader.integers("attention.recurrent_layers", layers));
+    TERRACE_TRY(const auto ratios, loader.integers("attention.compress_ratios", layers));
+    int64_t ratio = 0;
     for (size_t layer = 0; layer < layers; ++layer) {
-      TERRACE_TRY(auto loaded, load_layer(loader, layer, recurrent_[layer] != 0));
+      if (!recurrent[layer]) ratio = ratios[layer];
+      TERRACE_TRY(auto loaded, load_layer(loader, layer, recurrent[layer] != 0, ratio));
       layers_.push_back(std::move(loaded));
     }
-    TERRACE_TRY(mixer_, HyperConnection::load(loader, shape_, "output_hc_"));
+    TERRACE_TRY(mixer_, HyperConnection::load(loader, shape_, "output_hc_", /*inject=*/false));
     TERRACE_CHECK(load_ngram(loader));
-    if (loader.has_draft_head()) {
-      TERRACE_TRY(auto layer, load_layer(loader, layers, /*recurrent=*/false));
+    if (loader.begin_draft_head()) {
+      // The head's layer attends as the trunk's last attention layer does: its own file need not repeat the ratio.
+      TERRACE_TRY(auto layer, load_layer(loader, layers, /*recurrent=*/false, ratio));
       TERRACE_TRY(draft_head_, StreamDraftHead::load(loader, shape_, layers, std::move(layer)));
     }
     TERRACE_TRY(info_, loader.info(layers, shape_.hidden));
@@ -87,7 +89,7 @@ class Qwen4Exp : public Model {
   }
 
  private:
-  Result<StreamLayer> load_layer(Loader& loader, size_t layer, bool recurrent) {
+  Result<StreamLayer> load_layer(Loader& loader, size_t layer, bool recurrent, int64_t ratio) {
     const Residual replace{.accumulate = false};
     BlockPtr mixer;
     if (recurrent) {
@@ -101,8 +103,9 @@ class Qwen4Exp : public Model {
       attention.gated = true;
       attention.normed = false;
       attention.residual = replace;
-      if (ratios_[layer] > 0) {
-        TERRACE_TRY(attention.indexer, load_indexer_shape(loader, static_cast<size_t>(ratios_[layer])));
+      if (ratio < 0) return fail("layer {} has the compress ratio {}", layer, ratio);
+      if (ratio > 0) {
+        TERRACE_TRY(attention.indexer, load_indexer_shape(loader, static_cast<size_t>(ratio)));
       }
       TERRACE_TRY(mixer, AttentionBlock::load(loader, attention, layer));
     }
@@ -149,7 +152,6 @@ class Qwen4Exp : public Model {
   compute::Backend& backend_;
   HyperConnectionShape shape_;
   std::vector<RopeFrequencies> ropes_;
-  std::vector<int64_t> recurrent_, ratios_;
   std::optional<Head> head_;
   std::vector<StreamLayer> layers_;
   std::optional<HyperConnection> mixer_;
