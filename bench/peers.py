@@ -19,7 +19,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # ik_llama.cpp's speed as a multiple of llama.cpp's: prompt, decode. Measured on two Zen 5 cores.
-STAND_IN = {"SmolLM2": (5.1, 1.9), "llama-1b": (1.84, 1.49)}
+STAND_IN = {"SmolLM2": (5.1, 1.9), "llama-1b": (1.84, 1.49), "qwen3-30b-a3b": (1.86, 1.41)}
 
 
 def llama_cpp_child(path, prompt, decode, threads):
