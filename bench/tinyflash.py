@@ -33,7 +33,7 @@ from safetensors.numpy import load_file
 from agreement import LlamaCpp, log_softmax
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BOUNDS = {"largest": 2e-3, "kl": 1e-7, "within": 0.99}
+BOUNDS = {"largest": 2e-3, "kl": 1e-7, "within": 0.99, "profiles": 2e-3}
 KINDS = {"Q8_0": llama_cpp.LLAMA_FTYPE_MOSTLY_Q8_0, "Q4_K_M": llama_cpp.LLAMA_FTYPE_MOSTLY_Q4_K_M,
          "Q2_K": llama_cpp.LLAMA_FTYPE_MOSTLY_Q2_K}
 ENGINES = ["Terrace", "llama.cpp", "weights"]
@@ -166,10 +166,11 @@ def compare(terrace, model, files, texts, threads):
     worse = []
     for kind, path in files.items():
         peer = Peer(path, threads)
-        found = {}
+        found, rounding = {}, {}
         for text, tokens in texts.items():
             logits = [terrace.logits(path, tokens)["logits"], peer.logits(tokens),
                       terrace.logits(path, tokens, "--numeric", "reference")["logits"]]
+            rounding[text] = divergence(log_softmax(logits[2]), log_softmax(logits[0])).mean()
             found[text] = [measures(tokens, base[text], log_softmax(x)) for x in logits]
         found["all"] = [[np.concatenate(parts) for parts in zip(*engine)] for engine in zip(*found.values())]
         print(f"\n{kind:8} {'':10} {'KL(bf16 || it)':>15} {'same best':>10} {'perplexity':>11}")
@@ -178,6 +179,9 @@ def compare(terrace, model, files, texts, threads):
                 print(f"{text:8} {name:10} {kl.mean():15.4e} {same.mean():10.1%} {np.exp(loss.mean()):11.3f}")
             if engines[0][0].mean() > engines[1][0].mean():
                 worse.append(f"{kind} {text}")
+        print("KL(reference profile || standard profile):", ", ".join(f"{text} {kl:.1e}" for text, kl in rounding.items()))
+        if max(rounding.values()) > BOUNDS["profiles"]:
+            worse.append(f"{kind} its own reference profile")
     return worse
 
 

@@ -68,8 +68,8 @@ class Session {
                           const std::function<bool(std::string_view)>& sink = {});
   /// Tokens held so far: prompts and answers.
   const std::vector<int32_t>& tokens() const;
-  /// Forgets the tokens from `length` on and returns how many remain. Models with recurrent layers cannot go back: their
-  /// sessions forget all tokens unless `length` is their number.
+  /// Forgets the tokens from `length` on and returns how many remain. Models with recurrent layers cannot go back:
+  /// their sessions forget all tokens unless `length` is their number.
   size_t truncate(size_t length);
 
  private:

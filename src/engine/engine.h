@@ -116,7 +116,7 @@ class Engine {
   Buffer logits_, hidden_buffers_[2];
   compute::Rows hidden_;
   size_t hidden_buffer_ = 0;  // drafts read the hidden rows of one and write the other
-  // Kept between steps, so that a step allocates nothing once they have grown.
+  // Kept between steps, which need not allocate them anew.
   std::vector<int32_t> tokens_;
   std::vector<compute::RowSpan> spans_;
   std::vector<size_t> wanted_;

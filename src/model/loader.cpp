@@ -229,7 +229,7 @@ compute::KvLayer Loader::reserve_kv(size_t heads, size_t key_size, size_t value_
 }
 
 namespace {
-/// A place of `bytes` at the end of `used`, on a cache line.
+/// A place of `bytes` at the end of `used`, which stays a multiple of 64.
 size_t reserve(size_t& used, size_t bytes) {
   const size_t offset = used;
   used += (bytes + 63) / 64 * 64;

@@ -345,6 +345,22 @@ class Logits(Case):
         self.assertEqual(data[begin:end][32 * 4096 :], data[step_begin:step_end])
 
 
+    def test_drafts_and_internals(self):
+        model = FIXTURES / "qwen4exp-mtp" / "model-f32.gguf"
+        tokens = self.file("tokens.json", json.dumps(list(range(40))))
+        out = self.folder / "out.safetensors"
+        self.ok("logits", model, "--tokens", tokens, "--out", out, "--mtp", "--internals", "--chunk", "16")
+        content = out.read_bytes()
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        shapes = {name: array["shape"] for name, array in header.items() if name != "__metadata__"}
+        self.assertEqual(shapes["mtp_logits"], [40, 1024])
+        self.assertEqual(shapes["mtp_tokens"], [40])
+        self.assertEqual(shapes["experts"], [8, 40, 4])
+        self.assertEqual(shapes["expert_weights"], [8, 40, 4])
+        self.assertEqual(shapes["qsa_selected"], [2, 40, 40])
+        self.fails("logits", MODEL, "--tokens", tokens, "--out", out, "--mtp", says="no multi-token-prediction head")
+
+
 class Bench(Case):
     def test_json(self):
         rows = json.loads(self.ok("bench", MODEL, "--json", "-p", "16", "-n", "4", "-r", "1"))
@@ -364,6 +380,12 @@ class Bench(Case):
 
 
 class Synth(Case):
+    def test_a_model_that_runs(self):
+        model = self.folder / "small.gguf"
+        self.ok("synth", "lfm2-8b-a1b", model, "--layers", "1", "--vocabulary", "512")
+        tokens = self.file("tokens.json", json.dumps(list(range(40))))
+        self.ok("logits", model, "--tokens", tokens, "--out", self.folder / "logits.safetensors")
+
     def test_unknown(self):
         self.fails("synth", "llama-9b", self.folder / "out.gguf", says="llama-9b")
         self.fails("synth", "llama-1b", self.folder / "out.gguf", "--type", "Q9_9", says="Q9_9")

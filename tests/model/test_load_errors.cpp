@@ -4,8 +4,7 @@
 
 #include <functional>
 
-#include "format/gguf_writer.h"
-#include "model/runs.h"
+#include "model/parts.h"
 
 namespace terrace::engine {
 namespace {
@@ -13,32 +12,6 @@ namespace {
 using ::testing::HasSubstr;
 using namespace terrace::testing;  // NOLINT(google-build-using-namespace)
 using format::GgufTensor;
-
-/// The llama fixture in parts that a case may change; without its vocabulary.
-struct Parts {
-  format::GgufMetadata metadata;
-  std::vector<GgufTensor> tensors;
-
-  explicit Parts(const format::GgufFile& file) : tensors(file.tensors()) {
-    for (const format::GgufEntry& entry : file.metadata().entries())
-      if (!entry.key.starts_with("tokenizer.")) metadata.set(entry);
-  }
-  template <class T>
-  void set(const std::string& key, T value) {
-    metadata.set("llama." + key, value);
-  }
-  GgufTensor& tensor(const std::string& name) {
-    const auto found =
-        std::find_if(tensors.begin(), tensors.end(), [&](const GgufTensor& t) { return t.name == name; });
-    return found == tensors.end() ? throw std::runtime_error(name) : *found;
-  }
-  void remove(const std::string& name) { tensor(name).name = "renamed"; }
-  void write(const std::string& path) const {
-    auto writer = take(format::GgufWriter::create(path, metadata, tensors));
-    for (const GgufTensor& t : tensors) need(writer.write(t.data));
-    need(writer.finish());
-  }
-};
 
 struct Case {
   std::function<void(Parts&)> change;
@@ -124,6 +97,57 @@ TEST(LoadErrors, EachNamesWhatIsWrong) {
     const std::string message = message_of(Engine::load(folder / "a.gguf", {.threads = 1}));
     EXPECT_THAT(message, HasSubstr(one.words));
     EXPECT_THAT(message, HasSubstr("a.gguf: ")) << "the file is named too";
+  }
+}
+
+struct FamilyCase {
+  const char* model;
+  std::function<void(Parts&)> change;
+  const char* words;
+};
+
+format::GgufArray integers(std::vector<int64_t> values) {
+  format::GgufArray array;
+  array.type = format::GgufType::i32;
+  array.integers = std::move(values);
+  return array;
+}
+
+// What the other families add to llama's checks: each would read or write outside of something if it were let through.
+const FamilyCase kFamilyCases[] = {
+    {"qwen3moe", [](Parts& p) { p.set("expert_count", uint32_t{17}); }, "'blk.0.ffn_gate_inp.weight' is [64, 16]"},
+    {"qwen3moe", [](Parts& p) { p.set("expert_used_count", uint32_t{17}); }, "'qwen3moe.expert_used_count' is 17"},
+    {"qwen3moe", [](Parts& p) { p.remove("blk.2.ffn_up_exps.weight"); }, "'blk.2.ffn_up_exps.weight'"},
+    {"lfm2", [](Parts& p) { p.set("attention.key_length", uint32_t{8}); }, "of a head cannot turn"},
+    {"lfm2", [](Parts& p) { p.set("attention.head_count_kv", integers({0, 0})); }, "has 2 integers, expected at least"},
+    {"gemma4", [](Parts& p) { p.set("rope.dimension_count_swa", uint32_t{512}); }, "cannot turn"},
+    {"gemma4", [](Parts& p) { p.set("attention.shared_kv_layers", uint32_t{6}); }, "no earlier layer of its kind"},
+    {"qwen35", [](Parts& p) { p.set("ssm.state_size", uint32_t{24}); }, "heads of 24 values"},
+    {"qwen35", [](Parts& p) { p.set("ssm.group_count", uint32_t{3}); }, "cannot share 3 key heads"},
+    {"qwen35", [](Parts& p) { p.set("nextn_predict_layers", uint32_t{2}); }, "2 multi-token-prediction layers"},
+    {"qwen4exp", [](Parts& p) { p.remove("blk.0.hc_attn_inject.weight"); }, "'blk.0.hc_attn_inject.weight'"},
+    {"qwen4exp", [](Parts& p) { p.set("attention.compress_ratios", integers({0, 0, 0, 3, 0, 0, 0, 4})); },
+     "possible are the divisors of 64"},
+    {"qwen4exp", [](Parts& p) { p.set("attention.compress_ratios", integers({0, 0, 0, -4, 0, 0, 0, 4})); },
+     "compress ratio -4"},
+    {"qwen4exp", [](Parts& p) { p.set("attention.indexer.top_k", uint32_t{2}); }, "less than one block"},
+    {"qwen4exp", [](Parts& p) { p.set("ple.head_offsets", integers({0, 503, 1012, 1533, 2056, 2597, 3144, 4000})); },
+     "the table has"},
+    {"qwen4exp", [](Parts& p) { p.set("ple.head_vocab_sizes", integers({503, 509, 521, 0, 541, 547, 557, 563})); },
+     "head 3 of the n-gram table"},
+    {"qwen4exp", [](Parts& p) { p.set("ple.layers", integers({1, 2})); }, "has 2 layers"},
+    {"granitehybrid", [](Parts& p) { p.set("ssm.inner_size", uint32_t{72}); }, "heads of a multiple of 16"},
+};
+
+TEST(LoadErrors, FamiliesCheckWhatTheyAdd) {
+  const TemporaryFolder folder;
+  for (const FamilyCase& one : kFamilyCases) {
+    SCOPED_TRACE(std::string(one.model) + ": " + one.words);
+    const auto file = take(format::GgufFile::open(fixture(std::string(one.model) + "/model-f32.gguf")));
+    Parts parts(file);
+    one.change(parts);
+    parts.write(folder / "a.gguf");
+    EXPECT_THAT(message_of(Engine::load(folder / "a.gguf", {.threads = 1})), HasSubstr(one.words));
   }
 }
 
