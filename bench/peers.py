@@ -4,6 +4,8 @@
     pip install llama-cpp-python==0.3.36          # built from source for this machine
     bench/peers.py models/SmolLM2-135M-Instruct.Q4_1.gguf --rounds 5 [--ik /path/to/llama-bench]
 
+Models of random weights in the shape of released ones come from `terrace synth` (`--layers 8 --vocabulary 49152` keeps them small).
+
 Each round runs every program once, one after the other, never two at a time: the figure that counts is the median over the rounds of
 Terrace's speed divided by the peer's speed of the same round. Where ik_llama.cpp is not given, a multiple of llama.cpp measured
 elsewhere stands in for it (STAND_IN below) and is named as such.

@@ -8,7 +8,6 @@ namespace terrace::memory {
 struct KvPool::Slabs {
   std::mutex mutex;
   size_t page_bytes = 0;
-  size_t in_use = 0;
   std::vector<Buffer> slabs;
   std::vector<std::byte*> free;
 
@@ -30,21 +29,14 @@ KvPage KvPool::allocate() {
     if (slabs_->free.empty()) slabs_->grow();
     page = slabs_->free.back();
     slabs_->free.pop_back();
-    ++slabs_->in_use;
   }
   std::memset(page, 0, slabs_->page_bytes);
   return KvPage(page, [slabs = slabs_](std::byte* returned) {
     const std::lock_guard lock(slabs->mutex);
     slabs->free.push_back(returned);
-    --slabs->in_use;
   });
 }
 
 size_t KvPool::page_bytes() const { return slabs_->page_bytes; }
-
-size_t KvPool::pages_in_use() const {
-  const std::lock_guard lock(slabs_->mutex);
-  return slabs_->in_use;
-}
 
 }  // namespace terrace::memory

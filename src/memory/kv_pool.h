@@ -19,7 +19,6 @@ class KvPool {
   explicit KvPool(size_t page_bytes);
   KvPage allocate();
   size_t page_bytes() const;
-  size_t pages_in_use() const;
 
  private:
   struct Slabs;
