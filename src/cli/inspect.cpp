@@ -1,4 +1,5 @@
 // terrace inspect: what is in a model file, and what a token costs.
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <map>
@@ -77,12 +78,30 @@ std::map<std::string, TypeTotal> totals(const format::GgufFile& file) {
   return by_type;
 }
 
-/// File bytes that one token reads: every tensor but a table of embeddings that is not the output matrix as well.
+/// File bytes that one token reads: of experts those that are used, of tables a row, nothing of a draft head.
 uint64_t bytes_per_token(const format::GgufFile& file) {
+  const auto& metadata = file.metadata();
+  const auto text = metadata.string_or("general.architecture", "");
+  const std::string architecture = text ? *text : "";
+  const auto number = [&](const char* key, uint64_t fallback) {
+    const auto value = metadata.integer_or(architecture + key, fallback);
+    return value ? *value : fallback;
+  };
+  const uint64_t experts = std::max<uint64_t>(number(".expert_count", 1), 1), used = number(".expert_used_count", 1);
+  const uint64_t drafting = number(".nextn_predict_layers", 0), layers = number(".block_count", 0);
+  const std::string draft_layer = fmt::format("blk.{}.", layers - std::min(drafting, layers));
   uint64_t bytes = 0;
   for (const auto& tensor : file.tensors()) {
-    const bool table = tensor.name == "token_embd.weight" && file.find("output.weight");
-    bytes += table ? tensor.data.size() / tensor.shape[1] : tensor.data.size();
+    const uint64_t size = tensor.data.size();
+    if (drafting > 0 && tensor.name.starts_with(draft_layer)) continue;
+    const bool embeddings = tensor.name == "token_embd.weight" && file.find("output.weight");
+    if (tensor.shape.size() > 1 && (embeddings || tensor.name == "per_layer_token_embd.weight"))
+      bytes += size / tensor.shape[1];
+    else if (tensor.name.find("_exps.") != std::string::npos)
+      bytes += static_cast<uint64_t>(static_cast<double>(size) * static_cast<double>(std::min(used, experts)) /
+                                     static_cast<double>(experts));
+    else
+      bytes += size;
   }
   return bytes;
 }

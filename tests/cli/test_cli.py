@@ -379,6 +379,15 @@ class Bench(Case):
         self.assertEqual({(row["threads"], row["isa"]) for row in rows}, {(1, "scalar")})
 
 
+    def test_bytes_per_token_are_those_that_inspect_tells(self):
+        for name, rows in (("llama", 96 * 4), ("qwen35moe", 64 * 4), ("lfm2moe", 0), ("qwen4exp-mtp", 64 * 4 + 8 * 4)):
+            with self.subTest(model=name):
+                model = FIXTURES / name / "model-f32.gguf"
+                parts = json.loads(self.ok("bench", model, "--json", "-p", "4", "-n", "0", "-r", "1"))[0]["token_bytes"]
+                told = json.loads(self.ok("inspect", model, "--json"))["bytes_per_token"]
+                self.assertEqual(parts["dense"] + parts["experts"] + parts["head"] + rows, told)
+
+
 class Synth(Case):
     def test_a_model_that_runs(self):
         model = self.folder / "small.gguf"
