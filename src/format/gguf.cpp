@@ -331,12 +331,12 @@ Result<GgufHeader> parse_gguf(std::span<const std::byte> bytes) {
 struct GgufFile::Shards {
   std::vector<MappedFile> files;
   std::vector<std::string> paths;
-  /// The shard whose mapping holds a tensor's bytes.
-  size_t of(const GgufTensor& tensor) const {
+  /// The shard whose mapping holds a part of a tensor.
+  size_t of(std::span<const std::byte> part) const {
     size_t shard = 0;
     for (; shard + 1 < files.size(); ++shard) {
       const auto bytes = files[shard].bytes();
-      if (tensor.data.data() >= bytes.data() && tensor.data.data() < bytes.data() + bytes.size()) break;
+      if (part.data() >= bytes.data() && part.data() < bytes.data() + bytes.size()) break;
     }
     return shard;
   }
@@ -414,10 +414,10 @@ const GgufTensor* GgufFile::find(std::string_view name) const {
 }
 
 GgufFile::Location GgufFile::location(const GgufTensor& tensor) const {
-  const size_t shard = shards_->of(tensor);
+  const size_t shard = shards_->of(tensor.data);
   return {shards_->paths[shard], static_cast<uint64_t>(tensor.data.data() - shards_->files[shard].bytes().data())};
 }
 
-void GgufFile::release(const GgufTensor& tensor) const { shards_->files[shards_->of(tensor)].release(tensor.data); }
+void GgufFile::release(std::span<const std::byte> part) const { shards_->files[shards_->of(part)].release(part); }
 
 }  // namespace terrace::format

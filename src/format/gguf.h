@@ -140,8 +140,9 @@ class GgufFile {
     uint64_t offset;
   };
   Location location(const GgufTensor& tensor) const;
-  /// Tells the system that `tensor`'s pages are not needed any more (they come back from the file when touched).
-  void release(const GgufTensor& tensor) const;
+  /// Tells the system that the pages of `part` of a tensor's data are not needed any more (they come back from the file
+  /// when touched).
+  void release(std::span<const std::byte> part) const;
 
  private:
   GgufFile();

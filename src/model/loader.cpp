@@ -124,7 +124,7 @@ Result<MatrixPtr> Loader::place(const format::GgufTensor& tensor, const compute:
 }
 
 void Loader::finish(const format::GgufTensor& tensor) {
-  file_of(tensor.name).release(tensor);
+  file_of(tensor.name).release(tensor.data);
   placed_bytes_ += tensor.data.size();
   if (options_.progress)
     options_.progress(static_cast<double>(placed_bytes_) / static_cast<double>(file_.file_bytes()));
@@ -214,6 +214,8 @@ Result<std::vector<MatrixPtr>> Loader::matrices(const std::string& name, size_t 
     const auto data = tensor->data.subspan((i * all_rows + first_row) * row_bytes, rows * row_bytes);
     TERRACE_TRY(auto matrix, place(*tensor, {tensor->type, rows, inputs, data}));
     matrices.push_back(std::move(matrix));
+    // One by one, since the experts of a layer together are as large as all else that is being loaded.
+    file_of(name).release(data);
   }
   if (first_row + rows == all_rows) finish(*tensor);
   const auto shared = [&](uint64_t all) { return static_cast<uint64_t>(static_cast<double>(all) * share); };

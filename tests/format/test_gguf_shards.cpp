@@ -59,7 +59,7 @@ TEST(GgufShards, AreOneModel) {
     std::memcpy(&value, file.tensors()[i].data.data(), sizeof value);
     EXPECT_EQ(value, static_cast<float>(i));
     bytes += std::filesystem::file_size(folder / name_of(i));
-    file.release(file.tensors()[i]);
+    file.release(file.tensors()[i].data);
   }
   EXPECT_EQ(file.file_bytes(), bytes);
   ASSERT_NE(file.find("c"), nullptr);

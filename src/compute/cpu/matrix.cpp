@@ -27,7 +27,8 @@ void pack_panels(const MatrixView& view, const format::BlockType& type, const Cp
   }
 }
 
-constexpr size_t kSlab = size_t{32} << 20;
+// What is left at the end of a slab is lost, so slabs are large; pages that nothing was written to cost nothing.
+constexpr size_t kSlab = size_t{128} << 20;
 
 }  // namespace
 
