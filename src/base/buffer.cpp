@@ -13,12 +13,12 @@ namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kPage = 4096;
-std::array<std::atomic<uint64_t>, 5> held;
+std::array<std::atomic<uint64_t>, 6> held;
 
 }  // namespace
 
 std::string_view purpose_name(Purpose purpose) {
-  constexpr std::string_view names[] = {"weights", "KV", "activations", "logits", "other"};
+  constexpr std::string_view names[] = {"weights", "KV", "states", "activations", "logits", "other"};
   return names[static_cast<size_t>(purpose)];
 }
 

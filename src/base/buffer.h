@@ -8,7 +8,7 @@
 namespace terrace {
 
 /// What a buffer is for: a row of the table that `terrace inspect --memory` prints.
-enum class Purpose { weights, kv, activations, logits, other };
+enum class Purpose { weights, kv, states, activations, logits, other };
 std::string_view purpose_name(Purpose purpose);
 
 /// Bytes now held by all buffers of a purpose.

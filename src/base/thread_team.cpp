@@ -72,17 +72,21 @@ void ThreadTeam::run(FunctionRef<void(size_t)> work) {
   for (uint32_t left = unfinished_.load(); left != 0; left = unfinished_.load()) unfinished_.wait(left);
 }
 
-void ThreadTeam::for_each(size_t count, size_t grain, FunctionRef<void(size_t, size_t)> work) {
+void ThreadTeam::for_pieces(size_t count, size_t grain, FunctionRef<void(size_t, size_t, size_t)> work) {
   if (count == 0) return;
-  if (workers_.empty() || count <= grain) return work(0, count);
+  if (count <= grain) return work(0, 0, count);
   next_.store(0, std::memory_order_relaxed);
-  run([&](size_t) {
+  run([&](size_t member) {
     for (;;) {
       const size_t first = next_.fetch_add(grain, std::memory_order_relaxed);
       if (first >= count) return;
-      work(first, std::min(first + grain, count));
+      work(member, first, std::min(first + grain, count));
     }
   });
+}
+
+void ThreadTeam::for_each(size_t count, size_t grain, FunctionRef<void(size_t, size_t)> work) {
+  for_pieces(count, grain, [&](size_t, size_t first, size_t last) { work(first, last); });
 }
 
 }  // namespace terrace

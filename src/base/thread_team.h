@@ -43,8 +43,10 @@ class ThreadTeam {
   void run(FunctionRef<void(size_t)> work);
 
   /// Calls work(first, last) on pieces that cover 0..count, at most `grain` (above 0) items each; members take pieces
-  /// as they become free. A team of one takes all items as one piece.
+  /// as they become free.
   void for_each(size_t count, size_t grain, FunctionRef<void(size_t, size_t)> work);
+  /// The same with work(member, first, last).
+  void for_pieces(size_t count, size_t grain, FunctionRef<void(size_t, size_t, size_t)> work);
 
  private:
   void work_loop(size_t member);

@@ -1,7 +1,9 @@
-// The functions of one value that operations and kernels name. No library headers here: kernel units include this.
+// The functions and limits that operations and kernels name. No library headers here: kernel units include this.
 #pragma once
 
 namespace terrace::compute {
+
+constexpr unsigned kMaximumHeadSize = 512;  ///< values of a head that kernels can hold
 
 enum class Activation { none, silu, sigmoid };
 

@@ -132,6 +132,8 @@ struct Routes {
   float* weights = nullptr;
 };
 
+constexpr size_t kMaximumIndexSize = 1024;  ///< values of an index key that backends can hold
+
 /// Chooses, for each row, the blocks of `ratio` positions whose pooled keys answer its queries best, as Qwen's sparse
 /// attention does: a block's key is the mean of its raw keys, normalised, then turned at its first position; its score
 /// is the sum over heads of max(0, query . key). Source: transformers' modeling_qwen4_exp.py.
@@ -175,7 +177,6 @@ struct Convolution {
   size_t dilation = 1;
   Activation activation = Activation::none;
   size_t state_offset = 0;  ///< bytes: the latest (kernel - 1) * dilation inputs [channels], oldest first
-  size_t state_bytes() const { return (kernel - 1) * dilation * x.width * sizeof(float); }
 };
 
 /// The gated delta rule with what lies around it: a convolution with SiLU over the projections, normalised queries and
@@ -219,7 +220,6 @@ struct StateSpace {
   const float* time_bias = nullptr;
   Norm norm;
   size_t state_offset = 0;  ///< bytes: [heads][states][size]
-  size_t state_bytes() const { return heads * states * size * sizeof(float); }
 };
 
 }  // namespace terrace::compute

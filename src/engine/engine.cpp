@@ -12,9 +12,9 @@ void Sequence::shorten(size_t length) {
 
 size_t Sequence::truncate(size_t length) {
   if (length >= tokens_.size()) return tokens_.size();
-  if (!state_.empty()) {
+  if (state_.size() > 0) {
     length = 0;
-    std::fill(state_.begin(), state_.end(), std::byte{0});
+    std::fill_n(state_.data(), state_.size(), std::byte{0});
   }
   shorten(length);
   return length;
@@ -25,7 +25,9 @@ Status Sequence::restore(const Checkpoint& checkpoint) {
   if (tokens.size() > tokens_.size() || !std::equal(tokens.begin(), tokens.end(), tokens_.begin()))
     return fail("the sequence does not begin with the {} tokens of the checkpoint any more", tokens.size());
   shorten(tokens.size());
-  state_ = checkpoint.state;
+  // A checkpoint from before the first step has no state yet.
+  const auto rest = std::copy(checkpoint.state.begin(), checkpoint.state.end(), state_.data());
+  std::fill(rest, state_.data() + state_.size(), std::byte{0});
   return Done{};
 }
 
@@ -93,7 +95,7 @@ Status Engine::check(std::span<const Advance> advances) const {
 }
 
 void Engine::reserve(Sequence& sequence, size_t length) {
-  sequence.state_.resize(info().state_bytes);
+  if (sequence.state_.size() < info().state_bytes) sequence.state_ = Buffer(info().state_bytes, Purpose::states);
   while (sequence.pages_.size() * compute::kAttentionBlock < length) {
     sequence.pages_.push_back(pool_->allocate());
     sequence.page_table_.push_back(sequence.pages_.back().get());

@@ -45,7 +45,7 @@ class Sequence {
   /// Forgets the tokens from `length` on and returns how many remain: recurrent layers cannot go back, so a sequence of
   /// a model that has them forgets all, unless `length` is its size.
   size_t truncate(size_t length);
-  Checkpoint checkpoint() const { return {tokens_, state_}; }
+  Checkpoint checkpoint() const { return {tokens_, {state_.data(), state_.data() + state_.size()}}; }
   /// Goes back to a checkpoint of this sequence. An error when it does not begin with the checkpoint's tokens any more.
   Status restore(const Checkpoint& checkpoint);
 
@@ -54,7 +54,7 @@ class Sequence {
   void shorten(size_t length);
 
   std::vector<int32_t> tokens_;
-  std::vector<std::byte> state_;
+  Buffer state_;  // zeros at first
   std::vector<memory::KvPage> pages_;
   std::vector<std::byte*> page_table_;
 };

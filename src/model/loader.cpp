@@ -241,6 +241,9 @@ size_t reserve(size_t& used, size_t bytes) {
 
 size_t Loader::reserve_page(size_t bytes) { return reserve(page_bytes_, bytes); }
 size_t Loader::reserve_state(size_t bytes) { return reserve(state_bytes_, bytes); }
+size_t Loader::reserve_tail(size_t channels, size_t kernel, size_t dilation) {
+  return reserve_state((kernel - 1) * dilation * channels * sizeof(float));
+}
 
 Result<ModelInfo> Loader::info(size_t layers, size_t hidden) const {
   ModelInfo info;

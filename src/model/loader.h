@@ -82,6 +82,8 @@ class Loader {
   /// A place of so many bytes in a page, or in a sequence's state; returns its offset.
   size_t reserve_page(size_t bytes);
   size_t reserve_state(size_t bytes);
+  /// A place in the state for the inputs that a convolution still needs: (kernel - 1) * dilation rows of `channels`.
+  size_t reserve_tail(size_t channels, size_t kernel, size_t dilation = 1);
 
   /// Notes that a layer has a router that chooses `used` experts, or an indexer.
   void note_router(size_t layer, size_t used) { routers_[layer] = used; }

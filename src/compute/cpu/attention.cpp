@@ -222,7 +222,7 @@ void CpuBackend::attend_selected(const Attention& attention, std::span<const Row
     }
   };
   for (const RowSpan& span : spans) {
-    for_pieces(span.rows * layer.heads, 1, [&](size_t member, size_t first, size_t last) {
+    team_.for_pieces(span.rows * layer.heads, 1, [&](size_t member, size_t first, size_t last) {
       for (size_t i = first; i < last; ++i) do_head(span, i / layer.heads, i % layer.heads, scratch_[member].data());
     });
   }

@@ -60,19 +60,6 @@ void CpuBackend::normalize_row(const float* x, size_t width, const Norm& norm, f
     kernels_->rms_norm(x + i, norm.gain ? norm.gain + i : nullptr, size, norm.epsilon, out + i);
 }
 
-void CpuBackend::for_pieces(size_t count, size_t grain, FunctionRef<void(size_t, size_t, size_t)> work) {
-  std::atomic<size_t> next{0};
-  const auto member_work = [&](size_t member) {
-    for (;;) {
-      const size_t first = next.fetch_add(grain, std::memory_order_relaxed);
-      if (first >= count) return;
-      work(member, first, std::min(first + grain, count));
-    }
-  };
-  if (count <= grain) return member_work(0);
-  team_.run(member_work);
-}
-
 void CpuBackend::normalize(Rows x, const Norm& norm, Rows out) {
   team_.for_each(x.count, 8, [&](size_t first, size_t last) {
     for (size_t r = first; r < last; ++r) normalize_row(x.row(r), x.width, norm, out.row(r));
@@ -83,7 +70,7 @@ void CpuBackend::add(Rows x, const std::optional<Norm>& norm, float scale, Rows 
   if (norm) {
     for (Buffer& buffer : scratch_) grown(buffer, x.width * sizeof(float));
   }
-  for_pieces(x.count, 8, [&](size_t member, size_t first, size_t last) {
+  team_.for_pieces(x.count, 8, [&](size_t member, size_t first, size_t last) {
     for (size_t r = first; r < last; ++r) {
       const float* from = x.row(r);
       if (norm) {
@@ -97,7 +84,7 @@ void CpuBackend::add(Rows x, const std::optional<Norm>& norm, float scale, Rows 
 }
 
 void CpuBackend::scale(float factor, Rows x) {
-  for_pieces(x.count, 16, [&](size_t, size_t first, size_t last) {
+  team_.for_each(x.count, 16, [&](size_t first, size_t last) {
     for (size_t r = first; r < last; ++r) {
       for (size_t i = 0; i < x.width; ++i) x.row(r)[i] *= factor;
     }
@@ -105,7 +92,7 @@ void CpuBackend::scale(float factor, Rows x) {
 }
 
 void CpuBackend::gate(GateFunction function, Rows gates, Rows x, Rows out) {
-  for_pieces(x.count, 16, [&](size_t, size_t first, size_t last) {
+  team_.for_each(x.count, 16, [&](size_t first, size_t last) {
     for (size_t r = first; r < last; ++r) kernels_->gate(function, gates.row(r), x.row(r), x.width, out.row(r));
   });
 }

@@ -30,7 +30,8 @@ class WeightMemory {
 
  private:
   std::shared_ptr<Buffer> slab_;
-  size_t used_ = 0;
+  size_t used_ = 0;       // of the slab
+  size_t all_slabs_ = 0;  // bytes
 };
 
 /// A matrix as panels of 16 rows.
@@ -115,8 +116,6 @@ class CpuBackend : public Backend {
   void with_input(Rows x, const std::optional<Norm>& norm, Needs needs, size_t count, size_t grain,
                   FunctionRef<void(size_t member, const Input&, size_t, size_t)> work);
   void normalize_row(const float* x, size_t width, const Norm& norm, float* out) const;
-  /// Calls work(member, first, last) on pieces of 0..count; a single piece stays on the caller.
-  void for_pieces(size_t count, size_t grain, FunctionRef<void(size_t, size_t, size_t)> work);
   void finish_tile(const Linear& output, size_t panel, size_t row, size_t rows, float* tile) const;
   void multiply(const CpuMatrix& matrix, size_t panel, const Input& input, size_t first_row, size_t rows,
                 float* tile) const;

@@ -63,7 +63,7 @@ void CpuBackend::route(Rows scores, const Router& router, Rows shared, const Rou
       if (shared.data) kernels_->activate(Activation::sigmoid, weights + router.used, 1);
     }
   };
-  for_pieces(scores.count, kOwnRows, do_rows);
+  team_.for_pieces(scores.count, kOwnRows, do_rows);
 }
 
 /// Fills groups_, group_rows_ and places_.
@@ -199,7 +199,7 @@ void CpuBackend::experts(Rows x, const std::optional<Norm>& norm, std::span<cons
                      out.width, out_stride};
   gate_and_up(x, norm, experts, function, hidden);
   down(hidden, experts, outputs);
-  for_pieces(x.count, kOwnRows, [&](size_t, size_t first, size_t last) {
+  team_.for_each(x.count, kOwnRows, [&](size_t first, size_t last) {
     std::vector<const float*> rows(routes.used);
     for (size_t r = first; r < last; ++r) {
       for (size_t i = 0; i < routes.used; ++i) {

@@ -52,8 +52,8 @@ void CpuBackend::with_input(Rows x, const std::optional<Norm>& norm, Needs needs
     std::byte* scratch = grown(shared_scratch_, bytes);
     team_.for_each(x.count, 4, [&](size_t first, size_t last) { prepare_rows(x, first, last, norm, needs, scratch); });
     const Input input = prepare_rows(x, 0, 0, norm, needs, scratch);
-    return for_pieces(count, grain,
-                      [&](size_t member, size_t first, size_t last) { work(member, input, first, last); });
+    return team_.for_pieces(count, grain,
+                            [&](size_t member, size_t first, size_t last) { work(member, input, first, last); });
   }
   for (Buffer& buffer : scratch_) grown(buffer, bytes);
   std::atomic<size_t> next{0};

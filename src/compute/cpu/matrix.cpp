@@ -27,19 +27,21 @@ void pack_panels(const MatrixView& view, const format::BlockType& type, const Cp
   }
 }
 
-// What is left at the end of a slab is lost, so slabs are large; pages that nothing was written to cost nothing.
-constexpr size_t kSlab = size_t{128} << 20;
+// What is left at the end of a slab is lost, so slabs are large, but no larger than what came before them.
+constexpr size_t kSmallestSlab = size_t{8} << 20, kLargestSlab = size_t{128} << 20, kLargestShared = size_t{32} << 20;
 
 }  // namespace
 
 std::shared_ptr<std::byte> WeightMemory::allocate(size_t bytes) {
   bytes = (bytes + 63) / 64 * 64;
-  if (bytes > kSlab / 4) {
+  if (bytes > kLargestShared) {
     auto own = std::make_shared<Buffer>(bytes, Purpose::weights);
     return {own, own->data()};
   }
   if (!slab_ || used_ + bytes > slab_->size()) {
-    slab_ = std::make_shared<Buffer>(kSlab, Purpose::weights);
+    const size_t size = std::max(bytes, std::clamp(all_slabs_, kSmallestSlab, kLargestSlab));
+    slab_ = std::make_shared<Buffer>(size, Purpose::weights);
+    all_slabs_ += size;
     used_ = 0;
   }
   used_ += bytes;

@@ -9,8 +9,6 @@
 namespace terrace::compute {
 namespace {
 
-constexpr size_t kMaximumIndexSize = 1024;  // values of an index key
-
 float* pooled_keys(const BlockIndex& index, const RowSpan& span, size_t page) {
   return reinterpret_cast<float*>(span.pages[page] + index.page_offset);
 }
@@ -78,7 +76,7 @@ void CpuBackend::select_blocks(const BlockIndex& index, std::span<const RowSpan>
     const size_t blocks = (static_cast<size_t>(span.first_position) + span.rows) / index.ratio;
     for (Buffer& buffer : scratch_)
       grown(buffer, (index.stride() + index.blocks_per_page() + 2 * (blocks + 1)) * sizeof(float));
-    for_pieces(span.rows, 1, [&](size_t member, size_t first, size_t last) {
+    team_.for_pieces(span.rows, 1, [&](size_t member, size_t first, size_t last) {
       for (size_t r = first; r < last; ++r) select_for_row(index, span, r, selection, scratch_[member].data());
     });
   }

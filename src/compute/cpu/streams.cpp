@@ -12,7 +12,7 @@ constexpr size_t kGrain = 4;  // rows per piece of work
 
 void CpuBackend::mix_streams(Rows streams, const Norm& norm, Rows mix, Rows out) {
   for (Buffer& buffer : scratch_) grown(buffer, streams.width * sizeof(float));
-  for_pieces(streams.count, kGrain, [&](size_t member, size_t first, size_t last) {
+  team_.for_pieces(streams.count, kGrain, [&](size_t member, size_t first, size_t last) {
     auto* normed = scratch_[member].as<float>();
     for (size_t r = first; r < last; ++r) {
       normalize_row(streams.row(r), streams.width, norm, normed);
@@ -22,7 +22,7 @@ void CpuBackend::mix_streams(Rows streams, const Norm& norm, Rows mix, Rows out)
 }
 
 void CpuBackend::inject(Rows x, Rows amounts, float scale, Rows streams) {
-  for_pieces(x.count, kGrain, [&](size_t, size_t first, size_t last) {
+  team_.for_each(x.count, kGrain, [&](size_t first, size_t last) {
     for (size_t r = first; r < last; ++r) {
       for (size_t stream = 0; stream < amounts.width; ++stream)
         kernels_->add_scaled(x.row(r), scale * amounts.row(r)[stream], x.width, streams.row(r) + stream * x.width);
@@ -35,7 +35,7 @@ void CpuBackend::gate_streams(Rows keys, const Norm& key_norm, Rows streams, con
   const size_t width = streams.width, size = values.width;
   const float scale = 1.0F / std::sqrt(static_cast<float>(size));
   for (Buffer& buffer : scratch_) grown(buffer, 2 * width * sizeof(float));
-  for_pieces(streams.count, kGrain, [&](size_t member, size_t first, size_t last) {
+  team_.for_pieces(streams.count, kGrain, [&](size_t member, size_t first, size_t last) {
     auto *normed_keys = scratch_[member].as<float>(), *normed_streams = normed_keys + width;
     for (size_t r = first; r < last; ++r) {
       normalize_row(keys.row(r), width, key_norm, normed_keys);

@@ -87,8 +87,8 @@ void AttentionBlock::forward(const StepContext& context, Rows x, Rows out) const
   attention.out = context.work.rows(x.count, out_->inputs());
   attention.heads = shape_.heads;
   attention.kv = &kv_;
-  if (!q_norm_.empty()) attention.query_norm = compute::Norm{q_norm_.data(), shape_.epsilon};
-  if (!k_norm_.empty()) attention.key_norm = compute::Norm{k_norm_.data(), shape_.epsilon};
+  attention.query_norm = norm_or_none(q_norm_, shape_.epsilon);
+  attention.key_norm = norm_or_none(k_norm_, shape_.epsilon);
   if (shape_.value_norm) attention.value_norm = compute::Norm{nullptr, shape_.epsilon};
   attention.pairs = shape_.pairs;
   if (shape_.rope != kNoRope) attention.turns = context.turns[shape_.rope].rows;
@@ -106,9 +106,7 @@ void AttentionBlock::forward(const StepContext& context, Rows x, Rows out) const
     index = indexer_->begin(context, x.count, turn.rows, turn.rope);
     for (const compute::Linear& projection : indexer_->projections(*index)) projections.push_back(projection);
   }
-  std::optional<compute::Norm> norm;
-  if (shape_.normed) norm = compute::Norm{norm_.data(), shape_.epsilon};
-  context.backend.linear(x, norm, projections);
+  context.backend.linear(x, norm_or_none(norm_, shape_.epsilon), projections);
   if (indexer_) {
     selection = indexer_->select(context, *index);
     attention.selection = &selection;

@@ -26,7 +26,7 @@ struct AttentionShape {
   std::optional<IndexerShape> indexer;  ///< rows attend to chosen blocks of positions
 };
 constexpr size_t kNoRope = ~size_t{0};
-constexpr size_t kMaximumHeadSize = 512;  ///< that backends can hold
+using compute::kMaximumHeadSize;
 
 /// Reads the sizes from metadata for layer `layer`; heads must be a multiple of kv heads, and head sizes within what
 /// backends can hold.

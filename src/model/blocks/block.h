@@ -65,6 +65,12 @@ class Block {
 };
 using BlockPtr = std::unique_ptr<Block>;
 
+/// The RMS norm with that gain, or none where there is no gain.
+inline std::optional<compute::Norm> norm_or_none(const std::vector<float>& gain, float epsilon) {
+  if (gain.empty()) return std::nullopt;
+  return compute::Norm{gain.data(), epsilon};
+}
+
 inline const float* data_or_null(const std::vector<float>& values) { return values.empty() ? nullptr : values.data(); }
 
 }  // namespace terrace::model

@@ -4,14 +4,10 @@ namespace terrace::model {
 
 using compute::Rows;
 
-namespace {
-constexpr size_t kMaximumSize = 512;
-}
-
 Result<DeltaNetShape> load_delta_net_shape(const Loader& loader) {
   DeltaNetShape shape;
   TERRACE_TRY(shape.hidden, loader.count("embedding_length", size_t{1} << 20));
-  TERRACE_TRY(shape.size, loader.count("ssm.state_size", kMaximumSize));
+  TERRACE_TRY(shape.size, loader.count("ssm.state_size", compute::kMaximumHeadSize));
   TERRACE_TRY(shape.key_heads, loader.count("ssm.group_count", 4096));
   TERRACE_TRY(shape.value_heads, loader.count("ssm.time_step_rank", 4096));
   TERRACE_TRY(shape.kernel, loader.count("ssm.conv_kernel", 64));
@@ -61,7 +57,7 @@ Result<BlockPtr> DeltaNetBlock::load(Loader& loader, const DeltaNetShape& shape,
   TERRACE_TRY(block->bias_, loader.vector(ssm + "dt.bias", shape.value_heads));
   TERRACE_TRY(block->out_norm_, loader.vector(ssm + "norm.weight", shape.size));
   TERRACE_TRY(block->out_, loader.matrix(ssm + "out.weight", shape.hidden, inner));
-  block->tail_offset_ = loader.reserve_state((shape.kernel - 1) * channels * sizeof(float));
+  block->tail_offset_ = loader.reserve_tail(channels, shape.kernel);
   block->matrix_offset_ = loader.reserve_state(inner * shape.size * sizeof(float));
   return BlockPtr(std::move(block));
 }
@@ -94,9 +90,7 @@ void DeltaNetBlock::forward(const StepContext& context, Rows x, Rows out) const 
                                          {z_.get(), nullptr, rule.z},
                                          {beta_.get(), nullptr, rule.beta},
                                          {alpha_.get(), nullptr, rule.alpha}};
-  std::optional<compute::Norm> norm;
-  if (shape_.normed) norm = compute::Norm{norm_.data(), shape_.epsilon};
-  context.backend.linear(x, norm, projections);
+  context.backend.linear(x, norm_or_none(norm_, shape_.epsilon), projections);
   context.backend.delta_rule(rule, context.spans);
   const compute::Linear output[] = {{out_.get(), nullptr, out, shape_.residual.accumulate, shape_.residual.scale}};
   context.backend.linear(rule.out, std::nullopt, output);

@@ -17,9 +17,7 @@ Result<BlockPtr> FeedForwardBlock::load(Loader& loader, const FeedForwardShape& 
 
 void FeedForwardBlock::forward(const StepContext& context, compute::Rows x, compute::Rows out) const {
   const compute::Rows inner = context.work.rows(x.count, gate_->rows());
-  std::optional<compute::Norm> norm;
-  if (!norm_.empty()) norm = compute::Norm{norm_.data(), shape_.epsilon};
-  context.backend.gated_linear(x, norm, *gate_, *up_, shape_.function, inner);
+  context.backend.gated_linear(x, norm_or_none(norm_, shape_.epsilon), *gate_, *up_, shape_.function, inner);
   const compute::Linear output[] = {{down_.get(), nullptr, out, shape_.residual.accumulate, shape_.residual.scale}};
   context.backend.linear(inner, std::nullopt, output);
 }

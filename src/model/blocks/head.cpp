@@ -22,10 +22,7 @@ Result<Head> Head::load(Loader& loader, size_t hidden, float epsilon, const std:
   return head;
 }
 
-std::optional<compute::Norm> Head::norm() const {
-  if (norm_.empty()) return std::nullopt;
-  return compute::Norm{norm_.data(), epsilon_};
-}
+std::optional<compute::Norm> Head::norm() const { return norm_or_none(norm_, epsilon_); }
 
 void Head::logits(compute::Backend& backend, compute::Rows x, const std::optional<compute::Norm>& norm,
                   compute::Rows out) const {

@@ -1,8 +1,7 @@
 // Both ends of a model: token embeddings and the output head, which may be the same matrix.
 #pragma once
 
-#include "model/loader.h"
-#include "model/workspace.h"
+#include "model/blocks/block.h"
 
 namespace terrace::model {
 

@@ -11,7 +11,7 @@ Result<IndexerShape> load_indexer_shape(const Loader& loader, size_t ratio) {
     return fail("'{}.attention.compress_ratios' has {}, possible are the divisors of 64", loader.architecture(), ratio);
   TERRACE_TRY(shape.hidden, loader.count("embedding_length", size_t{1} << 20));
   TERRACE_TRY(shape.heads, loader.count("attention.indexer.head_count", 1024));
-  TERRACE_TRY(shape.size, loader.count("attention.indexer.key_length", 1024));
+  TERRACE_TRY(shape.size, loader.count("attention.indexer.key_length", compute::kMaximumIndexSize));
   TERRACE_TRY(const size_t positions, loader.count("attention.indexer.top_k", 65536));
   TERRACE_TRY(shape.epsilon, loader.epsilon());
   shape.blocks = positions / ratio;

@@ -78,13 +78,11 @@ size_t MixtureBlock::workspace() const {
 void MixtureBlock::forward(const StepContext& context, Rows x, Rows out) const {
   const Rows scores = context.work.rows(x.count, shape_.experts), shared = context.work.rows(x.count, 1),
              weights = context.work.rows(x.count, places()), chosen = context.work.rows(x.count, places());
-  std::optional<compute::Norm> norm;
-  if (!norm_.empty()) norm = compute::Norm{norm_.data(), shape_.epsilon};
+  const auto norm = norm_or_none(norm_, shape_.epsilon), own_norm = norm_or_none(router_gain_, shape_.epsilon);
   const compute::Linear projections[] = {
       {router_.get(), data_or_null(router_bias_), scores, /*accumulate=*/false, shape_.router_scale},
       {shared_gate_.get(), nullptr, shared}};
-  context.backend.linear(x, router_gain_.empty() ? norm : compute::Norm{router_gain_.data(), shape_.epsilon},
-                         std::span(projections).first(shared_gate_ ? 2 : 1));
+  context.backend.linear(x, own_norm ? own_norm : norm, std::span(projections).first(shared_gate_ ? 2 : 1));
   const compute::Router router{shape_.router, shape_.used, data_or_null(selection_bias_), data_or_null(expert_scale_)};
   const compute::Routes routes{x.count, places(), reinterpret_cast<int32_t*>(chosen.data), weights.data};
   context.backend.route(scores, router, shared_gate_ ? shared : Rows{}, routes);

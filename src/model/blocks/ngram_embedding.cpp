@@ -57,7 +57,7 @@ Result<NgramEmbedding> NgramEmbedding::load(Loader& loader, size_t hidden, size_
   TERRACE_TRY(ngram.convolution_norm_, loader.vector(prefix + "norm_conv.weight", width));
   TERRACE_TRY(ngram.taps_, loader.taps(prefix + "conv1d.weight", width, ngram.kernel_));
   ngram.tokens_offset_ = loader.reserve_state((ngram.ngram_size_ - 1) * sizeof(uint64_t));
-  ngram.tail_offset_ = loader.reserve_state((ngram.kernel_ - 1) * ngram.ngram_size_ * width * sizeof(float));
+  ngram.tail_offset_ = loader.reserve_tail(width, ngram.kernel_, ngram.ngram_size_);
   return ngram;
 }
 

@@ -12,7 +12,7 @@ Result<BlockPtr> ShortConvolutionBlock::load(Loader& loader, const ShortConvolut
   TERRACE_TRY(block->in_, loader.matrix(prefix + "shortconv.in_proj.weight", 3 * shape.hidden, shape.hidden));
   TERRACE_TRY(block->taps_, loader.taps(prefix + "shortconv.conv.weight", shape.hidden, shape.kernel));
   TERRACE_TRY(block->out_, loader.matrix(prefix + "shortconv.out_proj.weight", shape.hidden, shape.hidden));
-  block->state_offset_ = loader.reserve_state((shape.kernel - 1) * shape.hidden * sizeof(float));
+  block->state_offset_ = loader.reserve_tail(shape.hidden, shape.kernel);
   return BlockPtr(std::move(block));
 }
 

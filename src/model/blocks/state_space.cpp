@@ -35,7 +35,7 @@ Result<BlockPtr> StateSpaceBlock::load(Loader& loader, const StateSpaceShape& sh
   TERRACE_TRY(block->time_bias_, loader.vector(ssm + "dt.bias", shape.heads));
   TERRACE_TRY(block->out_norm_, loader.vector(ssm + "norm.weight", inner));
   TERRACE_TRY(block->out_, loader.matrix(ssm + "out.weight", shape.hidden, inner));
-  block->tail_offset_ = loader.reserve_state((shape.kernel - 1) * channels * sizeof(float));
+  block->tail_offset_ = loader.reserve_tail(channels, shape.kernel);
   block->state_offset_ = loader.reserve_state(shape.states * inner * sizeof(float));
   return BlockPtr(std::move(block));
 }

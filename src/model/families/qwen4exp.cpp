@@ -25,7 +25,7 @@ class Qwen4Exp : public Model {
     TERRACE_TRY(shape_.low_rank, loader.count("hyper_connection.low_rank", size_t{1} << 20));
     TERRACE_TRY(shape_.epsilon, loader.epsilon());
     TERRACE_TRY(const size_t layers, loader.trunk_layers());
-    TERRACE_TRY(const size_t rotated, loader.count("rope.dimension_count", 512));
+    TERRACE_TRY(const size_t rotated, loader.count("rope.dimension_count", compute::kMaximumHeadSize));
     TERRACE_TRY(auto rope, load_rope(loader, rotated));
     ropes_.push_back(std::move(rope));
     TERRACE_TRY(head_, Head::load(loader, shape_.hidden, shape_.epsilon, /*norm=*/""));

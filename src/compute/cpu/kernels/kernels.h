@@ -31,7 +31,6 @@ static_assert(sizeof(ActivationBlock) == 64);
 constexpr size_t kBlock = 32;           ///< inputs per activation block
 constexpr size_t kPanel = 16;           ///< outputs per panel
 constexpr size_t kAttentionBlock = 64;  ///< positions per attention block and per KV page
-constexpr size_t kMaximumHeadSize = 512;
 
 /// The products of one panel with `columns` rows of activation codes: out[c * kPanel + i], c < columns. `blocks` per
 /// row; row c begins at x + c * x_stride.
