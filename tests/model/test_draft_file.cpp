@@ -55,5 +55,31 @@ TEST(DraftFile, GivesTheBitsOfAHeadInTheModelsFile) {
   }
 }
 
+/// Some public files hold both projections side by side, the embedding's columns first.
+TEST(DraftFile, AcceptsProjectionsInOneTensor) {
+  const TemporaryFolder folder;
+  const auto file = take(format::GgufFile::open(fixture("qwen4exp-mtp/model-f32.gguf")));
+  Parts parts(file);
+  const format::GgufTensor embedding = parts.tensor("blk.8.nextn.e_proj.weight"),
+                           hidden = parts.tensor("blk.8.nextn.h_proj.weight");
+  std::vector<std::byte> both;
+  const size_t row_bytes = embedding.shape[0] * sizeof(float);
+  for (size_t row = 0; row < embedding.shape[1]; ++row) {
+    for (const format::GgufTensor& part : {embedding, hidden}) {
+      const auto bytes = part.data.subspan(row * row_bytes, row_bytes);
+      both.insert(both.end(), bytes.begin(), bytes.end());
+    }
+  }
+  std::erase_if(parts.tensors, [](const auto& tensor) {
+    return tensor.name == "blk.8.nextn.e_proj.weight" || tensor.name == "blk.8.nextn.h_proj.weight";
+  });
+  parts.tensors.push_back({"blk.8.nextn.eh_proj.weight", 0, {2 * embedding.shape[0], embedding.shape[1]}, 0, both});
+  parts.write(folder / "a.gguf");
+  const auto tokens = recorded_tokens("qwen4exp-mtp");
+  const auto apart = load("qwen4exp-mtp", {.draft_head = true});
+  const auto together = take(Engine::load(folder / "a.gguf", {.draft_head = true}));
+  EXPECT_TRUE(same_bits(drafts_of(*together, tokens, 50), drafts_of(*apart, tokens, 50)));
+}
+
 }  // namespace
 }  // namespace terrace::engine

@@ -53,9 +53,12 @@ TEST(Golden, StandardProfileOfFloatWeightsDiffersOnlyByItsKeysAndValues) {
     const Arrays golden(fixture(model + "/golden.safetensors"));
     const auto engine = load(model, {});
     const auto logits = logits_of(*engine, golden.values<int32_t>("tokens"), 512);
-    // gpt-oss has 4-bit experts, which take activations in 8-bit codes; half-precision keys may flip a router's choice.
-    EXPECT_LT(agreement(golden.values<float>("logits"), logits, engine->info().vocabulary).kl,
-              model == "gptoss" ? 2e-2 : 1e-3)
+    // gpt-oss has 4-bit experts, which take activations in 8-bit codes; in gemma4-moe, half-precision keys flip one
+    // router's choice.
+    EXPECT_LT(agreement(golden.values<float>("logits"), logits, engine->info().vocabulary).kl, model == "gptoss" ? 2e-2
+                                                                                               : model == "gemma4-moe"
+                                                                                                   ? 1e-3
+                                                                                                   : 2e-5)
         << model;
   }
 }
