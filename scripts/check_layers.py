@@ -9,7 +9,7 @@ import pathlib
 import re
 import sys
 
-ORDER = ["base", "format", "text", "compute", "memory", "model", "engine", "serve", "cli"]
+ORDER = ["base", "format", "text", "compute", "memory", "model", "engine", "tools", "serve", "cli"]
 INCLUDE = re.compile(r'\s*#\s*include\s*["<]([^">]+)[">]')
 GETENV = re.compile(r"\b(secure_)?getenv\s*\(")
 

@@ -57,6 +57,9 @@ struct BlockCodec {
   /// Turns a block of random bytes into one whose values have about the given standard deviation (for synthetic
   /// models).
   void (*set_deviation)(std::byte* block, float deviation);
+  /// Encodes `values` finite floats as one block, keeping the sum of importance * (value - decoded value)^2 small.
+  /// `importance` holds a weight above 0 per value. Null: Terrace does not make this type.
+  void (*encode)(const float* values, const float* importance, std::byte* block) = nullptr;
 };
 
 struct BlockType {

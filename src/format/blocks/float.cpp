@@ -18,14 +18,17 @@ float uniform(uint16_t random, float deviation) {
 
 const BlockCodec kF32Codec = {
     [](const std::byte* block, float* values) { *values = load<float>(block); }, 4 * kPanelRows, pack_values<uint32_t>,
-    [](std::byte* block, float deviation) { store(block, uniform(load<uint16_t>(block), deviation)); }};
+    [](std::byte* block, float deviation) { store(block, uniform(load<uint16_t>(block), deviation)); },
+    [](const float* values, const float*, std::byte* block) { store(block, *values); }};
 const BlockCodec kF16Codec = {
     [](const std::byte* block, float* values) { *values = half_to_float(load<uint16_t>(block)); }, 2 * kPanelRows,
     pack_values<uint16_t>,
-    [](std::byte* block, float deviation) { store(block, float_to_half(uniform(load<uint16_t>(block), deviation))); }};
+    [](std::byte* block, float deviation) { store(block, float_to_half(uniform(load<uint16_t>(block), deviation))); },
+    [](const float* values, const float*, std::byte* block) { store(block, float_to_half(*values)); }};
 const BlockCodec kBf16Codec = {
     [](const std::byte* block, float* values) { *values = bf16_to_float(load<uint16_t>(block)); }, 2 * kPanelRows,
     pack_values<uint16_t>,
-    [](std::byte* block, float deviation) { store(block, float_to_bf16(uniform(load<uint16_t>(block), deviation))); }};
+    [](std::byte* block, float deviation) { store(block, float_to_bf16(uniform(load<uint16_t>(block), deviation))); },
+    [](const float* values, const float*, std::byte* block) { store(block, float_to_bf16(*values)); }};
 
 }  // namespace terrace::format

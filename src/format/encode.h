@@ -1,0 +1,20 @@
+// Encoding rows of floats in any block type that has an encoder, and decoding them again.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "format/block_type.h"
+
+namespace terrace::format {
+
+/// Encodes `rows` rows of `columns` finite floats, row after row. `columns` is a multiple of type.values.
+/// `importance` holds `columns` weights of 0 or more, shared by the rows (an importance matrix), or is empty: then
+/// larger values weigh more. `out` has rows * columns / type.values * type.bytes bytes.
+void encode_rows(const BlockType& type, const float* values, size_t rows, size_t columns,
+                 std::span<const float> importance, std::byte* out);
+
+/// Decodes `count` values, a multiple of type.values.
+void decode_values(const BlockType& type, const std::byte* blocks, size_t count, float* values);
+
+}  // namespace terrace::format
