@@ -11,6 +11,12 @@ namespace {
 
 volatile std::sig_atomic_t interrupt_seen = 0;
 
+void catch_signal(int number) {
+  struct sigaction action{};
+  action.sa_handler = [](int) { interrupt_seen = 1; };
+  sigaction(number, &action, nullptr);
+}
+
 constexpr const char* kDefaultModel = "models/SmolLM2-135M-Instruct.Q4_1.gguf";
 
 }  // namespace
@@ -72,10 +78,10 @@ Result<std::unique_ptr<engine::Engine>> load_engine(const ModelOptions& options)
   return engine;
 }
 
-void catch_interrupts() {
-  struct sigaction action{};
-  action.sa_handler = [](int) { interrupt_seen = 1; };
-  sigaction(SIGINT, &action, nullptr);
+void catch_interrupts() { catch_signal(SIGINT); }
+void catch_stops() {
+  catch_signal(SIGINT);
+  catch_signal(SIGTERM);
 }
 bool interrupted() { return interrupt_seen != 0; }
 void clear_interrupt() { interrupt_seen = 0; }

@@ -32,6 +32,8 @@ Result<std::unique_ptr<engine::Engine>> load_engine(const ModelOptions& options)
 
 /// After catch_interrupts(), SIGINT only sets a flag: commands that generate stop at the next token and exit with 130.
 void catch_interrupts();
+/// The same with SIGTERM as well, for commands that keep their work so that it can be continued.
+void catch_stops();
 bool interrupted();
 void clear_interrupt();
 
