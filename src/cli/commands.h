@@ -18,8 +18,12 @@ using Action = std::function<Status()>;
 
 void add_bench(CLI::App& app, Action& action);
 void add_chat(CLI::App& app, Action& action);
+void add_imatrix(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_logits(CLI::App& app, Action& action);
+void add_perplexity(CLI::App& app, Action& action);
+void add_quality(CLI::App& app, Action& action);
+void add_quantize(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_synth(CLI::App& app, Action& action);
 void add_template(CLI::App& app, Action& action);

@@ -34,6 +34,10 @@ int main(int argc, char** argv) {
   cli::add_tokenize(app, action);
   cli::add_template(app, action);
   cli::add_inspect(app, action);
+  cli::add_quantize(app, action);
+  cli::add_imatrix(app, action);
+  cli::add_quality(app, action);
+  cli::add_perplexity(app, action);
   cli::add_synth(app, action);
   try {
     app.parse(argc, argv);

@@ -62,9 +62,10 @@ Result<std::string> model_path(const std::string& given) {
       "no model was given and the default model is not here; run scripts/demo once to fetch it, or name a GGUF file");
 }
 
-Result<std::unique_ptr<engine::Engine>> load_engine(const ModelOptions& options) {
+Result<std::unique_ptr<engine::Engine>> load_engine(const ModelOptions& options, compute::ProductObserver* observer) {
   TERRACE_TRY(const std::string path, model_path(options.model));
   engine::EngineOptions engine_options = options.engine();
+  engine_options.observer = observer;
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
   if (terminal) {
     engine_options.progress = [shown = -1](double share) mutable {

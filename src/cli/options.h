@@ -27,8 +27,9 @@ struct ModelOptions {
 /// The path of the model to use: the given one, or the default model where scripts/demo puts it.
 Result<std::string> model_path(const std::string& given);
 
-/// Loads the model, with a progress line on stderr when that is a terminal.
-Result<std::unique_ptr<engine::Engine>> load_engine(const ModelOptions& options);
+/// Loads the model, with a progress line on stderr when that is a terminal. `observer` sees the inputs of its products.
+Result<std::unique_ptr<engine::Engine>> load_engine(const ModelOptions& options,
+                                                    compute::ProductObserver* observer = nullptr);
 
 /// After catch_interrupts(), SIGINT only sets a flag: commands that generate stop at the next token and exit with 130.
 void catch_interrupts();

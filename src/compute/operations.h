@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "compute/functions.h"
 
@@ -25,6 +26,10 @@ struct MatrixView {
   size_t rows = 0;
   size_t inputs = 0;
   std::span<const std::byte> data;
+  // For who observes products.
+  std::string_view tensor;  ///< the name in the file
+  size_t index = 0;         ///< which of the tensor's matrices, where it has several
+  size_t first_input = 0;   ///< the column of the tensor where the matrix begins
 };
 
 /// A matrix where the backend keeps it.

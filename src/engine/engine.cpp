@@ -58,7 +58,9 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, const Engi
     TERRACE_TRY(draft_file, format::GgufFile::open(options.draft_path));
     load.draft_file = &*draft_file;
   }
-  auto model = model::load_model(file, *engine->backend_, load);
+  compute::Backend* backend = engine->backend_.get();
+  if (options.observer) backend = &engine->observing_.emplace(*backend, *options.observer);
+  auto model = model::load_model(file, *backend, load);
   if (!model) return fail("{}: {}", path, model.error().message);
   engine->model_ = std::move(*model);
   auto tokenizer = load_tokenizer(file.metadata());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compute/cpu/cpu_backend.h"
+#include "compute/observing_backend.h"
 #include "memory/kv_pool.h"
 #include "model/model.h"
 #include "text/tokenizer.h"
@@ -24,11 +25,12 @@ struct EngineOptions {
   size_t threads = 0;  ///< 0: one per usable core
   std::string isa = "auto";
   Numeric numeric = Numeric::standard;
-  bool half_kv = true;                         ///< keys and values in f16; the reference profile always takes f32
-  size_t context = 0;                          ///< positions per sequence; 0: as many as the model was trained for
-  bool draft_head = false;                     ///< load the multi-token-prediction head
-  std::string draft_path;                      ///< the file that holds it, when the model's own does not
-  std::function<void(double share)> progress;  ///< called while loading
+  bool half_kv = true;                           ///< keys and values in f16; the reference profile always takes f32
+  size_t context = 0;                            ///< positions per sequence; 0: as many as the model was trained for
+  bool draft_head = false;                       ///< load the multi-token-prediction head
+  std::string draft_path;                        ///< the file that holds it, when the model's own does not
+  compute::ProductObserver* observer = nullptr;  ///< sees the inputs of all products; must outlive the engine
+  std::function<void(double share)> progress;    ///< called while loading
 };
 
 /// A point of a sequence to go back to: its tokens so far, and what recurrent layers made of them.
@@ -109,6 +111,7 @@ class Engine {
   format::GgufMetadata metadata_;
   uint64_t file_bytes_ = 0;
   std::unique_ptr<compute::CpuBackend> backend_;
+  std::optional<compute::ObservingBackend> observing_;  // what the model computes on, if somebody observes
   std::unique_ptr<model::Model> model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   std::optional<memory::KvPool> pool_;

@@ -6,13 +6,13 @@ namespace terrace::format {
 
 void encode_rows(const BlockType& type, const float* values, size_t rows, size_t columns,
                  std::span<const float> importance, std::byte* out) {
-  std::vector<float> weights(type.values, 1.0F);
-  for (size_t block = 0; block < rows * columns / type.values; ++block, out += type.bytes) {
-    const float* from = values + block * type.values;
-    for (size_t i = 0; i < type.values; ++i)
-      weights[i] =
-          importance.empty() ? from[i] * from[i] + 1e-30F : importance[block * type.values % columns + i] + 1e-30F;
-    type.codec->encode(from, weights.data(), out);
+  // Nothing may weigh exactly 0, or blocks without any importance would have no best scale.
+  constexpr float kLeast = 1e-30F;
+  std::vector<float> weights(columns, 1.0F);
+  for (size_t i = 0; i < importance.size(); ++i) weights[i] = importance[i] + kLeast;
+  for (size_t row = 0; row < rows; ++row) {
+    for (size_t i = 0; i < columns; i += type.values, values += type.values, out += type.bytes)
+      type.codec->encode(values, weights.data() + i, out);
   }
 }
 

@@ -9,8 +9,8 @@
 namespace terrace::format {
 
 /// Encodes `rows` rows of `columns` finite floats, row after row. `columns` is a multiple of type.values.
-/// `importance` holds `columns` weights of 0 or more, shared by the rows (an importance matrix), or is empty: then
-/// larger values weigh more. `out` has rows * columns / type.values * type.bytes bytes.
+/// `importance` holds `columns` weights of 0 or more, shared by the rows (an importance matrix), or is empty: then all
+/// weigh the same. `out` has rows * columns / type.values * type.bytes bytes.
 void encode_rows(const BlockType& type, const float* values, size_t rows, size_t columns,
                  std::span<const float> importance, std::byte* out);
 

@@ -112,10 +112,11 @@ Result<const format::GgufTensor*> Loader::find(const std::string& name, std::spa
   return tensor;
 }
 
-Result<MatrixPtr> Loader::place(const format::GgufTensor& tensor, const compute::MatrixView& view) const {
+Result<MatrixPtr> Loader::place(const format::GgufTensor& tensor, compute::MatrixView view) const {
   if (tensor.name.ends_with(".weight") && has(tensor.name.substr(0, tensor.name.size() - 6) + "scale") &&
       tensor.type == static_cast<uint32_t>(format::TypeCode::nvfp4))
     return fail("the tensor '{}' has a scale beside it, which is not supported yet", tensor.name);
+  view.tensor = tensor.name;
   MatrixPtr matrix = backend_.place(view);
   if (!matrix)
     return fail("the tensor '{}' is of type {}, which cannot be computed yet", tensor.name,
@@ -192,7 +193,7 @@ Result<MatrixPtr> Loader::matrix_of_columns(const std::string& name, size_t rows
     bytes.insert(bytes.end(), part.begin(), part.end());
   }
   count_weights(token_bytes_.dense, bytes.size(), uint64_t{rows} * inputs);
-  return place(*tensor, {tensor->type, rows, inputs, bytes});
+  return place(*tensor, {tensor->type, rows, inputs, bytes, {}, 0, first});
 }
 
 Result<MatrixPtr> Loader::row_matrix(const std::string& name, size_t inputs) {
@@ -212,7 +213,7 @@ Result<std::vector<MatrixPtr>> Loader::matrices(const std::string& name, size_t 
   std::vector<MatrixPtr> matrices;
   for (size_t i = 0; i < count; ++i) {
     const auto data = tensor->data.subspan((i * all_rows + first_row) * row_bytes, rows * row_bytes);
-    TERRACE_TRY(auto matrix, place(*tensor, {tensor->type, rows, inputs, data}));
+    TERRACE_TRY(auto matrix, place(*tensor, {tensor->type, rows, inputs, data, {}, i}));
     matrices.push_back(std::move(matrix));
     // One by one, since the experts of a layer together are as large as all else that is being loaded.
     file_of(name).release(data);

@@ -99,7 +99,7 @@ class Loader {
   void count_weights(uint64_t& part, uint64_t bytes, uint64_t weights);
   Result<const format::GgufTensor*> find(const std::string& name) const;
   Result<const format::GgufTensor*> find(const std::string& name, std::span<const uint64_t> shape) const;
-  Result<MatrixPtr> place(const format::GgufTensor& tensor, const compute::MatrixView& view) const;
+  Result<MatrixPtr> place(const format::GgufTensor& tensor, compute::MatrixView view) const;
   void finish(const format::GgufTensor& tensor);
   std::string full_key(std::string_view key) const { return architecture_ + "." + std::string(key); }
 

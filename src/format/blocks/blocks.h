@@ -1,6 +1,7 @@
 // The codecs that format/blocks defines, one file per type, and the helpers they share.
 #pragma once
 
+#include <array>
 #include <cstring>
 
 #include "base/half.h"
@@ -84,6 +85,16 @@ inline ScaleMin scale_min(const std::byte* packed, size_t j) {
   if (j < 4) return {static_cast<uint8_t>(byte(j) & 63), static_cast<uint8_t>(byte(j + 4) & 63)};
   return {static_cast<uint8_t>((byte(j + 4) & 15) | byte(j - 4) >> 6 << 4),
           static_cast<uint8_t>(byte(j + 4) >> 4 | byte(j) >> 6 << 4)};
+}
+
+/// Writes the 12 packed bytes that scale_min() reads.
+inline void store_scale_mins(const std::array<uint8_t, 8>& scales, const std::array<uint8_t, 8>& minima,
+                             std::byte* packed) {
+  for (size_t j = 0; j < 4; ++j) {
+    packed[j] = static_cast<std::byte>(scales[j] | scales[j + 4] >> 4 << 6);
+    packed[j + 4] = static_cast<std::byte>(minima[j] | minima[j + 4] >> 4 << 6);
+    packed[j + 8] = static_cast<std::byte>((scales[j + 4] & 15) | minima[j + 4] << 4);
+  }
 }
 
 }  // namespace terrace::format

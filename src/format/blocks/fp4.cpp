@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "format/blocks/blocks.h"
+#include "format/fit/uniform.h"
 
 namespace terrace::format {
 namespace {
@@ -73,9 +74,48 @@ void set_nvfp4_deviation(std::byte* block, float deviation) {
   for (size_t s = 0; s < 4; ++s) store(block + s, nearest);
 }
 
+struct Levels {
+  static constexpr SortedLevels kSorted{kLevels};
+};
+
+/// The one of `count` codes around `near` whose scale leaves the least error.
+template <class Sub, class ScaleOf>
+int best_code(const Sub& sub, int near, int most, ScaleOf scale_of) {
+  int best = std::clamp(near, 0, most);
+  for (int code = std::max(near - 2, 0); code <= std::min(near + 2, most); ++code)
+    if (sub.at(scale_of(code)).error < sub.at(scale_of(best)).error) best = code;
+  return best;
+}
+
+void encode_mxfp4(const float* values, const float* importance, std::byte* block) {
+  const LevelSub<32, Levels> sub{values, importance};
+  const float ideal = std::fabs(ideal_scale(sub));
+  const auto scale_of = [](int exponent) { return std::ldexp(1.0F, exponent - 128); };
+  const int exponent = best_code(sub, ideal > 0 ? std::ilogb(ideal) + 128 : 0, 254, scale_of);
+  block[0] = static_cast<std::byte>(exponent);
+  for (size_t i = 0; i < 16; ++i) {
+    const float scale = scale_of(exponent);
+    block[1 + i] = static_cast<std::byte>(sub.code(i, scale) | sub.code(i + 16, scale) << 4);
+  }
+}
+
+void encode_nvfp4(const float* values, const float* importance, std::byte* block) {
+  const auto scale_of = [](int bits) { return nvfp4_scale(static_cast<uint8_t>(bits)) * 0.5F; };
+  for (size_t s = 0; s < 4; ++s) {
+    const LevelSub<16, Levels> sub{values + 16 * s, importance + 16 * s};
+    const float ideal = std::fabs(ideal_scale(sub));
+    int near = 0;
+    while (near < 126 && scale_of(near) < ideal) ++near;
+    const int bits = best_code(sub, near, 126, scale_of);
+    block[s] = static_cast<std::byte>(bits);
+    for (size_t i = 0; i < 8; ++i)
+      block[4 + 8 * s + i] = static_cast<std::byte>(sub.code(i, scale_of(bits)) | sub.code(i + 8, scale_of(bits)) << 4);
+  }
+}
+
 }  // namespace
 
-const BlockCodec kMxfp4Codec = {decode_mxfp4, 17 * kPanelRows, pack_mxfp4, set_mxfp4_deviation};
-const BlockCodec kNvfp4Codec = {decode_nvfp4, 36 * kPanelRows, pack_nvfp4, set_nvfp4_deviation};
+const BlockCodec kMxfp4Codec = {decode_mxfp4, 17 * kPanelRows, pack_mxfp4, set_mxfp4_deviation, encode_mxfp4};
+const BlockCodec kNvfp4Codec = {decode_nvfp4, 36 * kPanelRows, pack_nvfp4, set_nvfp4_deviation, encode_nvfp4};
 
 }  // namespace terrace::format

@@ -11,6 +11,7 @@
 // IQ2_S, per sub-block: the byte of scales, the byte of high bits, signs, 4 low entry bytes.
 #include "format/blocks/codebooks.h"
 #include "format/blocks/signs.h"
+#include "format/fit/grid.h"
 
 namespace terrace::format {
 namespace {
@@ -88,10 +89,57 @@ void set_deviation(std::byte* block, float deviation) {
   store(block, float_to_half(deviation * 1000 / Thousandths));
 }
 
+constexpr auto kUnits = spaced_units<16>(0.125F, 0.25F);
+constexpr int kFar = 43;
+
+void encode_xxs(const float* values, const float* importance, std::byte* block) {
+  const SignedGridBlock<decltype(kIq2XxsCodebook), 8, 4, kFar> grid(kIq2XxsCodebook, values, importance, true);
+  const auto scales = choose_scales(grid.subs(), kUnits);
+  store(block, float_to_half(scales.d));
+  for (size_t s = 0; s < 8; ++s) {
+    auto word = static_cast<uint32_t>(scales.index[s] << 28);
+    for (size_t o = 0; o < 4; ++o) {
+      word |= (grid.signs(4 * s + o) & 127U) << 7 * o;
+      block[2 + 8 * s + o] = static_cast<std::byte>(grid.entry(s, o, scales.d * kUnits[scales.index[s]]));
+    }
+    store(block + 6 + 8 * s, word);
+  }
+}
+
+/// Writes the scales of 16 subs as 8 bytes.
+void store_scales(const Scales<16>& scales, std::byte* bytes) {
+  for (size_t s = 0; s < 8; ++s) bytes[s] = static_cast<std::byte>(scales.index[2 * s] | scales.index[2 * s + 1] << 4);
+}
+
+void encode_xs(const float* values, const float* importance, std::byte* block) {
+  const SignedGridBlock<decltype(kIq2XsCodebook), 16, 2, kFar> grid(kIq2XsCodebook, values, importance, true);
+  const auto scales = choose_scales(grid.subs(), kUnits);
+  store(block, float_to_half(scales.d));
+  store_scales(scales, block + 66);
+  for (size_t o = 0; o < 32; ++o) {
+    const size_t entry = grid.entry(o / 2, o % 2, scales.d * kUnits[scales.index[o / 2]]);
+    store(block + 2 + 2 * o, static_cast<uint16_t>(entry | (grid.signs(o) & 127U) << 9));
+  }
+}
+
+void encode_s(const float* values, const float* importance, std::byte* block) {
+  const SignedGridBlock<decltype(kIq2SCodebook), 16, 2, kFar> grid(kIq2SCodebook, values, importance, false);
+  const auto scales = choose_scales(grid.subs(), kUnits);
+  std::memset(block, 0, 82);
+  store(block, float_to_half(scales.d));
+  store_scales(scales, block + 74);
+  for (size_t o = 0; o < 32; ++o) {
+    const size_t entry = grid.entry(o / 2, o % 2, scales.d * kUnits[scales.index[o / 2]]);
+    block[2 + o] = static_cast<std::byte>(entry);
+    block[34 + o] = static_cast<std::byte>(grid.signs(o));
+    block[66 + o / 4] |= static_cast<std::byte>(entry >> 8 << o % 4 * 2);
+  }
+}
+
 }  // namespace
 
-const BlockCodec kIq2XxsCodec = {decode_xxs, 66 * kPanelRows, pack_xxs, set_deviation<53500>};
-const BlockCodec kIq2XsCodec = {decode_xs, 74 * kPanelRows, pack_xs, set_deviation<55900>};
-const BlockCodec kIq2SCodec = {decode_s, 82 * kPanelRows, pack_s, set_deviation<56300>};
+const BlockCodec kIq2XxsCodec = {decode_xxs, 66 * kPanelRows, pack_xxs, set_deviation<53500>, encode_xxs};
+const BlockCodec kIq2XsCodec = {decode_xs, 74 * kPanelRows, pack_xs, set_deviation<55900>, encode_xs};
+const BlockCodec kIq2SCodec = {decode_s, 82 * kPanelRows, pack_s, set_deviation<56300>, encode_s};
 
 }  // namespace terrace::format

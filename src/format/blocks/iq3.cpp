@@ -11,6 +11,7 @@
 // IQ3_S, per pair: the byte of scales, and twice the byte of ninth bits, signs, 8 low entry bytes.
 #include "format/blocks/codebooks.h"
 #include "format/blocks/signs.h"
+#include "format/fit/grid.h"
 
 namespace terrace::format {
 namespace {
@@ -64,9 +65,41 @@ void pack_s(Rows rows, std::byte* panel) {
 
 void set_s_deviation(std::byte* block, float deviation) { store(block, float_to_half(deviation / 140.5F)); }
 
+constexpr auto kXxsUnits = spaced_units<16>(0.25F, 0.5F);
+constexpr auto kSUnits = spaced_units<16>(1, 2);
+
+void encode_xxs(const float* values, const float* importance, std::byte* block) {
+  const SignedGridBlock<decltype(kIq3XxsCodebook), 8, 4, 62> grid(kIq3XxsCodebook, values, importance, true);
+  const auto scales = choose_scales(grid.subs(), kXxsUnits);
+  store(block, float_to_half(scales.d));
+  for (size_t s = 0; s < 8; ++s) {
+    auto word = static_cast<uint32_t>(scales.index[s] << 28);
+    for (size_t o = 0; o < 4; ++o) word |= (grid.signs(4 * s + o) & 127U) << 7 * o;
+    store(block + 66 + 4 * s, word);
+    const float scale = scales.d * kXxsUnits[scales.index[s]];
+    for (size_t q = 0; q < 8; ++q) block[2 + 8 * s + q] = static_cast<std::byte>(grid.entry(s, q, scale));
+  }
+}
+
+void encode_s(const float* values, const float* importance, std::byte* block) {
+  const SignedGridBlock<decltype(kIq3SCodebook), 8, 4, 15> grid(kIq3SCodebook, values, importance, false);
+  const auto scales = choose_scales(grid.subs(), kSUnits);
+  std::memset(block, 0, 110);
+  store(block, float_to_half(scales.d));
+  for (size_t s = 0; s < 8; ++s) {
+    block[106 + s / 2] |= static_cast<std::byte>(scales.index[s] << s % 2 * 4);
+    for (size_t q = 0; q < 8; ++q) {
+      const size_t entry = grid.entry(s, q, scales.d * kSUnits[scales.index[s]]);
+      block[2 + 8 * s + q] = static_cast<std::byte>(entry);
+      block[66 + s] |= static_cast<std::byte>(entry >> 8 << q);
+    }
+    for (size_t o = 0; o < 4; ++o) block[74 + 4 * s + o] = static_cast<std::byte>(grid.signs(4 * s + o));
+  }
+}
+
 }  // namespace
 
-const BlockCodec kIq3XxsCodec = {decode_xxs, 98 * kPanelRows, pack_xxs, set_xxs_deviation};
-const BlockCodec kIq3SCodec = {decode_s, 110 * kPanelRows, pack_s, set_s_deviation};
+const BlockCodec kIq3XxsCodec = {decode_xxs, 98 * kPanelRows, pack_xxs, set_xxs_deviation, encode_xxs};
+const BlockCodec kIq3SCodec = {decode_s, 110 * kPanelRows, pack_s, set_s_deviation, encode_s};
 
 }  // namespace terrace::format

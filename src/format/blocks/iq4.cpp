@@ -5,6 +5,7 @@
 // bits of the scales, 4 bytes with their low nibbles, per sub-block 16 bytes of codes as in Q4_0. Panel: the block's 34
 // words for 16 rows side by side.
 #include "format/blocks/blocks.h"
+#include "format/fit/uniform.h"
 
 namespace terrace::format {
 namespace {
@@ -41,9 +42,43 @@ void pack_xs(const std::byte* const (&rows)[kPanelRows], std::byte* panel) { pac
 
 void set_xs_deviation(std::byte* block, float deviation) { store(block, float_to_half(deviation / 1250.0F)); }
 
+struct Levels {
+  static constexpr SortedLevels kSorted{kLevels};
+};
+
+template <size_t N>
+using Sub = LevelSub<N, Levels>;
+
+void encode_codes(const Sub<32>& sub, float scale, std::byte* codes) {
+  for (size_t i = 0; i < 16; ++i) codes[i] = static_cast<std::byte>(sub.code(i, scale) | sub.code(i + 16, scale) << 4);
+}
+
+void encode_nl(const float* values, const float* importance, std::byte* block) {
+  const Sub<32> sub{values, importance};
+  const float d = half_scale(sub);
+  store(block, float_to_half(d));
+  encode_codes(sub, d, block + 2);
+}
+
+void encode_xs(const float* values, const float* importance, std::byte* block) {
+  static constexpr auto kUnits = consecutive_units<-32, 64>();
+  const auto subs = cut_subs<Sub<32>, 8>(values, importance, 32);
+  const auto scales = choose_scales(subs, kUnits);
+  std::memset(block, 0, 8);
+  store(block, float_to_half(scales.d));
+  unsigned high = 0;
+  for (size_t s = 0; s < 8; ++s) {
+    const auto index = static_cast<unsigned>(scales.index[s]);
+    high |= index >> 4 << 2 * s;
+    block[4 + s / 2] |= static_cast<std::byte>((index & 15) << s % 2 * 4);
+    encode_codes(subs[s], scales.d * kUnits[index], block + 8 + 16 * s);
+  }
+  store(block + 2, static_cast<uint16_t>(high));
+}
+
 }  // namespace
 
-const BlockCodec kIq4NlCodec = {decode_nl, 18 * kPanelRows, pack_nl, set_nl_deviation};
-const BlockCodec kIq4XsCodec = {decode_xs, 136 * kPanelRows, pack_xs, set_xs_deviation};
+const BlockCodec kIq4NlCodec = {decode_nl, 18 * kPanelRows, pack_nl, set_nl_deviation, encode_nl};
+const BlockCodec kIq4XsCodec = {decode_xs, 136 * kPanelRows, pack_xs, set_xs_deviation, encode_xs};
 
 }  // namespace terrace::format

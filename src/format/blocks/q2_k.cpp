@@ -3,6 +3,7 @@
 // values, value 32 s + i has its code at bit 2 s of byte i. Panel: the word of d and dmin, 4 words of scales, 16 code
 // words, each for 16 rows side by side.
 #include "format/blocks/blocks.h"
+#include "format/fit/affine.h"
 
 namespace terrace::format {
 namespace {
@@ -28,8 +29,22 @@ void set_deviation(std::byte* block, float deviation) {
   store(block + 82, float_to_half(deviation / 9.84F * 1.5F));
 }
 
+void encode(const float* values, const float* importance, std::byte* block) {
+  using Sub = AffineSub<16, 3>;
+  const auto subs = cut_subs<Sub, 16>(values, importance, 16);
+  const auto scales = choose_affine<15>(subs);
+  std::memset(block, 0, 84);
+  store(block + 80, float_to_half(scales.d));
+  store(block + 82, float_to_half(scales.dmin));
+  for (size_t j = 0; j < 16; ++j) block[j] = static_cast<std::byte>(scales.scale[j] | scales.minimum[j] << 4);
+  for (size_t n = 0; n < 256; ++n) {
+    const int code = subs[n / 16].code(n % 16, scales.of(n / 16));
+    block[16 + n / 128 * 32 + n % 32] |= static_cast<std::byte>(code << n / 32 % 4 * 2);
+  }
+}
+
 }  // namespace
 
-const BlockCodec kQ2_KCodec = {decode, 84 * kPanelRows, pack, set_deviation};
+const BlockCodec kQ2_KCodec = {decode, 84 * kPanelRows, pack, set_deviation, encode};
 
 }  // namespace terrace::format

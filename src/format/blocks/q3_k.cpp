@@ -4,6 +4,7 @@
 // bit pairs, each for 16 rows side by side. The third bits of 4 values share the low nibbles of a word (quads 0..3 of
 // their sub-blocks) or the high ones (quads 4..7), bit s of a nibble for sub-block s.
 #include "format/blocks/blocks.h"
+#include "format/fit/uniform.h"
 
 namespace terrace::format {
 namespace {
@@ -40,8 +41,25 @@ void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
 
 void set_deviation(std::byte* block, float deviation) { store(block + 108, float_to_half(deviation / 43.3F)); }
 
+void encode(const float* values, const float* importance, std::byte* block) {
+  static constexpr auto kUnits = consecutive_units<-32, 64>();
+  const auto subs = cut_subs<UniformSub<16, -4, 3>, 16>(values, importance, 16);
+  const auto scales = choose_scales(subs, kUnits);
+  std::memset(block, 0, 110);
+  store(block + 108, float_to_half(scales.d));
+  for (size_t k = 0; k < 16; ++k) {
+    block[96 + k % 8] |= static_cast<std::byte>((scales.index[k] & 15) << k / 8 * 4);
+    block[104 + k % 4] |= static_cast<std::byte>(scales.index[k] >> 4 << k / 4 * 2);
+  }
+  for (size_t n = 0; n < 256; ++n) {
+    const int code = subs[n / 16].code(n % 16, scales.d * kUnits[scales.index[n / 16]]) + 4;
+    block[n % 32] |= static_cast<std::byte>(code >> 2 << n / 32);
+    block[32 + n / 128 * 32 + n % 32] |= static_cast<std::byte>((code & 3) << n / 32 % 4 * 2);
+  }
+}
+
 }  // namespace
 
-const BlockCodec kQ3_KCodec = {decode, 110 * kPanelRows, pack, set_deviation};
+const BlockCodec kQ3_KCodec = {decode, 110 * kPanelRows, pack, set_deviation, encode};
 
 }  // namespace terrace::format

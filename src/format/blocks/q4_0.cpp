@@ -1,6 +1,7 @@
 // Q4_0: 32 values, value = d * (code - 8). File: half d, 16 bytes of codes (byte i: value i low, value i + 16 high).
 // Panel: 16 halves d, 4 vectors of code words (word j: values 4j.. in the low nibbles, 16 + 4j.. in the high ones).
 #include "format/blocks/blocks.h"
+#include "format/fit/uniform.h"
 
 namespace terrace::format {
 namespace {
@@ -20,8 +21,16 @@ void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
 
 void set_deviation(std::byte* block, float deviation) { store(block, float_to_half(deviation / 4.64F)); }
 
+void encode(const float* values, const float* importance, std::byte* block) {
+  const UniformSub<32, -8, 7> sub{values, importance};
+  const float d = half_scale(sub);
+  store(block, float_to_half(d));
+  for (size_t i = 0; i < 16; ++i)
+    block[2 + i] = static_cast<std::byte>((sub.code(i, d) + 8) | (sub.code(i + 16, d) + 8) << 4);
+}
+
 }  // namespace
 
-const BlockCodec kQ4_0Codec = {decode, 18 * kPanelRows, pack, set_deviation};
+const BlockCodec kQ4_0Codec = {decode, 18 * kPanelRows, pack, set_deviation, encode};
 
 }  // namespace terrace::format

@@ -1,6 +1,7 @@
 // Q4_1: 32 values, value = d * code + m. File: half d, half m, 16 bytes of codes as in Q4_0.
 // Panel: 16 halves d, 16 halves m, 4 vectors of code words as in Q4_0.
 #include "format/blocks/blocks.h"
+#include "format/fit/affine.h"
 
 namespace terrace::format {
 namespace {
@@ -23,8 +24,16 @@ void set_deviation(std::byte* block, float deviation) {
   store(block + 2, float_to_half(deviation / 4.61F * -7.5F));
 }
 
+void encode(const float* values, const float* importance, std::byte* block) {
+  const AffineSub<32, 15> sub{values, importance};
+  const ScaleAndMinimum s = half_affine(sub);
+  store(block, float_to_half(s.scale));
+  store(block + 2, float_to_half(-s.minimum));
+  for (size_t i = 0; i < 16; ++i) block[4 + i] = static_cast<std::byte>(sub.code(i, s) | sub.code(i + 16, s) << 4);
+}
+
 }  // namespace
 
-const BlockCodec kQ4_1Codec = {decode, 20 * kPanelRows, pack, set_deviation};
+const BlockCodec kQ4_1Codec = {decode, 20 * kPanelRows, pack, set_deviation, encode};
 
 }  // namespace terrace::format

@@ -2,6 +2,7 @@
 // File: half d, half dmin, 12 bytes of scales and minima, 128 bytes of codes (32 bytes per pair of sub-blocks: the even
 // one in the low nibbles). Panel: the block's 36 words, each for 16 rows side by side.
 #include "format/blocks/blocks.h"
+#include "format/fit/affine.h"
 
 namespace terrace::format {
 namespace {
@@ -27,8 +28,22 @@ void set_deviation(std::byte* block, float deviation) {
   for (size_t i = 12; i < 16; ++i) block[i] = (block[i] & std::byte{15}) | (block[i] & std::byte{15}) << 4;
 }
 
+void encode(const float* values, const float* importance, std::byte* block) {
+  const auto subs = cut_subs<AffineSub<32, 15>, 8>(values, importance, 32);
+  const auto scales = choose_affine<63>(subs);
+  store(block, float_to_half(scales.d));
+  store(block + 2, float_to_half(scales.dmin));
+  store_scale_mins(scales.scale, scales.minimum, block + 4);
+  for (size_t n = 0; n < 256; n += 64) {
+    for (size_t i = 0; i < 32; ++i) {
+      const int low = subs[n / 32].code(i, scales.of(n / 32)), high = subs[n / 32 + 1].code(i, scales.of(n / 32 + 1));
+      block[16 + n / 2 + i] = static_cast<std::byte>(low | high << 4);
+    }
+  }
+}
+
 }  // namespace
 
-const BlockCodec kQ4_KCodec = {decode, 144 * kPanelRows, pack, set_deviation};
+const BlockCodec kQ4_KCodec = {decode, 144 * kPanelRows, pack, set_deviation, encode};
 
 }  // namespace terrace::format

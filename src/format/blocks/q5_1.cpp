@@ -1,6 +1,7 @@
 // Q5_1: 32 values, value = d * code + m. File: half d, half m, 32 fifth bits, 16 bytes of low codes, as in Q5_0.
 // Panel: 16 halves d, 16 halves m, 8 words of 64 fifth bits, 4 vectors of code words.
 #include "format/blocks/blocks.h"
+#include "format/fit/affine.h"
 
 namespace terrace::format {
 namespace {
@@ -26,8 +27,22 @@ void set_deviation(std::byte* block, float deviation) {
   store(block + 2, float_to_half(deviation / 9.23F * -15.5F));
 }
 
+void encode(const float* values, const float* importance, std::byte* block) {
+  const AffineSub<32, 31> sub{values, importance};
+  const ScaleAndMinimum s = half_affine(sub);
+  uint32_t fifth = 0;
+  for (size_t i = 0; i < 16; ++i) {
+    const auto low = static_cast<uint32_t>(sub.code(i, s)), high = static_cast<uint32_t>(sub.code(i + 16, s));
+    fifth |= low >> 4 << i | high >> 4 << (i + 16);
+    block[8 + i] = static_cast<std::byte>((low & 15) | (high & 15) << 4);
+  }
+  store(block, float_to_half(s.scale));
+  store(block + 2, float_to_half(-s.minimum));
+  store(block + 4, fifth);
+}
+
 }  // namespace
 
-const BlockCodec kQ5_1Codec = {decode, 24 * kPanelRows, pack, set_deviation};
+const BlockCodec kQ5_1Codec = {decode, 24 * kPanelRows, pack, set_deviation, encode};
 
 }  // namespace terrace::format

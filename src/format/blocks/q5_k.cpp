@@ -2,6 +2,7 @@
 // of byte i: value i of sub-block j), 128 bytes of low codes. Panel: the first 4 words for 16 rows side by side, then
 // per sub-block 8 words of 64 fifth bits, then the 32 code words.
 #include "format/blocks/blocks.h"
+#include "format/fit/affine.h"
 
 namespace terrace::format {
 namespace {
@@ -38,8 +39,24 @@ void set_deviation(std::byte* block, float deviation) {
   for (size_t i = 12; i < 16; ++i) block[i] = (block[i] & std::byte{15}) | (block[i] & std::byte{15}) << 4;
 }
 
+void encode(const float* values, const float* importance, std::byte* block) {
+  const auto subs = cut_subs<AffineSub<32, 31>, 8>(values, importance, 32);
+  const auto scales = choose_affine<63>(subs);
+  std::memset(block, 0, 176);
+  store(block, float_to_half(scales.d));
+  store(block + 2, float_to_half(scales.dmin));
+  store_scale_mins(scales.scale, scales.minimum, block + 4);
+  for (size_t j = 0; j < 8; ++j) {
+    for (size_t i = 0; i < 32; ++i) {
+      const int code = subs[j].code(i, scales.of(j));
+      block[16 + i] |= static_cast<std::byte>(code >> 4 << j);
+      block[48 + j / 2 * 32 + i] |= static_cast<std::byte>((code & 15) << j % 2 * 4);
+    }
+  }
+}
+
 }  // namespace
 
-const BlockCodec kQ5_KCodec = {decode, 176 * kPanelRows, pack, set_deviation};
+const BlockCodec kQ5_KCodec = {decode, 176 * kPanelRows, pack, set_deviation, encode};
 
 }  // namespace terrace::format

@@ -3,6 +3,7 @@
 // has its low nibble in byte 32 (s & 1) + i (high nibble for s > 1) and its high bits at bit 2 s of byte i. Panel: 16
 // halves d, 4 scale words, then per half of 128 values 16 low words and 8 high words, each for 16 rows side by side.
 #include "format/blocks/blocks.h"
+#include "format/fit/uniform.h"
 
 namespace terrace::format {
 namespace {
@@ -27,8 +28,23 @@ void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
 
 void set_deviation(std::byte* block, float deviation) { store(block + 208, float_to_half(deviation / 1365.0F)); }
 
+void encode(const float* values, const float* importance, std::byte* block) {
+  static constexpr auto kUnits = consecutive_units<-128, 256>();
+  const auto subs = cut_subs<UniformSub<16, -32, 31>, 16>(values, importance, 16);
+  const auto scales = choose_scales(subs, kUnits);
+  std::memset(block, 0, 192);
+  store(block + 208, float_to_half(scales.d));
+  for (size_t k = 0; k < 16; ++k) block[192 + k] = static_cast<std::byte>(static_cast<int>(scales.index[k]) - 128);
+  for (size_t n = 0; n < 256; ++n) {
+    const size_t half = n / 128, s = n / 32 % 4, i = n % 32;
+    const int code = subs[n / 16].code(n % 16, scales.d * kUnits[scales.index[n / 16]]) + 32;
+    block[64 * half + 32 * (s & 1) + i] |= static_cast<std::byte>((code & 15) << (s >> 1) * 4);
+    block[128 + 32 * half + i] |= static_cast<std::byte>(code >> 4 << 2 * s);
+  }
+}
+
 }  // namespace
 
-const BlockCodec kQ6_KCodec = {decode, 210 * kPanelRows, pack, set_deviation};
+const BlockCodec kQ6_KCodec = {decode, 210 * kPanelRows, pack, set_deviation, encode};
 
 }  // namespace terrace::format

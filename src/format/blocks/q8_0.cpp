@@ -2,6 +2,7 @@
 // Panel: 16 halves d, 8 vectors of code words with 128 added to each code (what an unsigned-by-signed dot product
 // eats).
 #include "format/blocks/blocks.h"
+#include "format/fit/uniform.h"
 
 namespace terrace::format {
 namespace {
@@ -19,8 +20,15 @@ void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
 
 void set_deviation(std::byte* block, float deviation) { store(block, float_to_half(deviation / 73.9F)); }
 
+void encode(const float* values, const float* importance, std::byte* block) {
+  const UniformSub<32, -128, 127> sub{values, importance};
+  const float d = half_scale(sub);
+  store(block, float_to_half(d));
+  for (size_t i = 0; i < 32; ++i) block[2 + i] = static_cast<std::byte>(sub.code(i, d));
+}
+
 }  // namespace
 
-const BlockCodec kQ8_0Codec = {decode, 34 * kPanelRows, pack, set_deviation};
+const BlockCodec kQ8_0Codec = {decode, 34 * kPanelRows, pack, set_deviation, encode};
 
 }  // namespace terrace::format

@@ -4,7 +4,10 @@
 // Q1_0: 128 values, d or -d. File: half d, 16 bytes, bit i for value i. Panel word p, bit k of each byte: quad 4 k + p.
 // Q2_0: 64 values, d * (code - 1). File: half d, 16 bytes, bits 2 i for value i. Panel word p, bits 2 k: quad 4 k + p.
 // TQ2_0: 256 values, d * (code - 1). File: 64 bytes as in Q2_K, half d. Panel: the file's 16 words.
+#include <cmath>
+
 #include "format/blocks/blocks.h"
+#include "format/fit/uniform.h"
 
 namespace terrace::format {
 namespace {
@@ -68,10 +71,38 @@ void set_tq2_0_deviation(std::byte* block, float deviation) {
   store(block + 64, float_to_half(deviation / 1.225F));
 }
 
+void encode_q1_0(const float* values, const float* importance, std::byte* block) {
+  float weighted = 0, weights = 0;
+  std::memset(block, 0, 18);
+  for (size_t i = 0; i < 128; ++i) {
+    weighted += importance[i] * std::fabs(values[i]);
+    weights += importance[i];
+    if (values[i] >= 0) block[2 + i / 8] |= static_cast<std::byte>(1U << i % 8);
+  }
+  store(block, float_to_half(nearest_half(weighted / weights)));
+}
+
+void encode_q2_0(const float* values, const float* importance, std::byte* block) {
+  const UniformSub<64, -1, 2> sub{values, importance};
+  const float d = half_scale(sub);
+  std::memset(block, 0, 18);
+  store(block, float_to_half(d));
+  for (size_t i = 0; i < 64; ++i) block[2 + i / 4] |= static_cast<std::byte>((sub.code(i, d) + 1) << i % 4 * 2);
+}
+
+void encode_tq2_0(const float* values, const float* importance, std::byte* block) {
+  const UniformSub<256, -1, 1> sub{values, importance};
+  const float d = half_scale(sub);
+  std::memset(block, 0, 66);
+  store(block + 64, float_to_half(d));
+  for (size_t n = 0; n < 256; ++n)
+    block[n / 128 * 32 + n % 32] |= static_cast<std::byte>((sub.code(n, d) + 1) << n / 32 % 4 * 2);
+}
+
 }  // namespace
 
-const BlockCodec kQ1_0Codec = {decode_q1_0, 18 * kPanelRows, pack_quads<1>, set_q1_0_deviation};
-const BlockCodec kQ2_0Codec = {decode_q2_0, 18 * kPanelRows, pack_quads<2>, set_q2_0_deviation};
-const BlockCodec kTq2_0Codec = {decode_tq2_0, 66 * kPanelRows, pack_tq2_0, set_tq2_0_deviation};
+const BlockCodec kQ1_0Codec = {decode_q1_0, 18 * kPanelRows, pack_quads<1>, set_q1_0_deviation, encode_q1_0};
+const BlockCodec kQ2_0Codec = {decode_q2_0, 18 * kPanelRows, pack_quads<2>, set_q2_0_deviation, encode_q2_0};
+const BlockCodec kTq2_0Codec = {decode_tq2_0, 66 * kPanelRows, pack_tq2_0, set_tq2_0_deviation, encode_tq2_0};
 
 }  // namespace terrace::format

@@ -3,6 +3,7 @@
 // Of the first 32 bytes, digit n of byte i is value 32 n + i; of the next 16, value 160 + 16 n + i; of the last 4,
 // value 240 + 4 n + i. Panel: 16 halves d, the block's 13 words of digits, each for 16 rows side by side.
 #include "format/blocks/blocks.h"
+#include "format/fit/uniform.h"
 
 namespace terrace::format {
 namespace {
@@ -30,8 +31,26 @@ void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
 
 void set_deviation(std::byte* block, float deviation) { store(block + 52, float_to_half(deviation / 0.817F)); }
 
+void encode(const float* values, const float* importance, std::byte* block) {
+  const UniformSub<256, -1, 1> sub{values, importance};
+  const float d = half_scale(sub);
+  size_t next = 0;
+  const auto digits = [&](size_t first, size_t bytes, size_t count) {
+    for (size_t i = 0; i < bytes; ++i) {
+      int number = 0;
+      for (size_t n = 0; n < 5; ++n) number = 3 * number + (n < count ? sub.code(next + n * bytes + i, d) + 1 : 0);
+      block[first + i] = static_cast<std::byte>((number * 256 + 242) / 243);
+    }
+    next += bytes * count;
+  };
+  digits(0, 32, 5);
+  digits(32, 16, 5);
+  digits(48, 4, 4);
+  store(block + 52, float_to_half(d));
+}
+
 }  // namespace
 
-const BlockCodec kTq1_0Codec = {decode, 54 * kPanelRows, pack, set_deviation};
+const BlockCodec kTq1_0Codec = {decode, 54 * kPanelRows, pack, set_deviation, encode};
 
 }  // namespace terrace::format

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""What quantisation costs: the same mixes made by Terrace and by llama.cpp, judged by `terrace quality`.
+
+    pip install llama-cpp-python==0.3.36 gguf numpy matplotlib
+    bench/quality.py --cache FOLDER [--assets ../shared] [--plot docs/quality.svg]
+
+ASSETS/tinyflash holds model-bf16.gguf and the held-out texts valid_*.txt. Both programs quantise the same file (the model without its
+multi-token-prediction block, which llama.cpp does not know) to each mix, without and with the same importance matrix, which
+`terrace imatrix` collects on the texts behind the part they are judged on. Terrace then computes how far the predictions on the first
+tokens of each text are from those of the bf16 file, in the reference profile, so that only the weights make a difference.
+
+Prints a table and draws divergence against size. The exit code is 1 if a file of Terrace's is worse over all texts than
+llama.cpp's of the same mix.
+"""
+import argparse
+import ctypes
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import gguf
+import llama_cpp
+import numpy as np
+
+from tinyflash import made, only_errors, without_head
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MIXES = {"Q8_0": 7, "Q6_K": 18, "Q5_K_M": 17, "Q4_K_M": 15, "Q3_K_M": 12, "Q2_K": 10}
+KINDS = ["code", "prose", "chat", "all"]
+JUDGED_BYTES = 6000  # more than the first 500 tokens of a text
+
+
+class ImatrixEntry(ctypes.Structure):
+    """llama_model_imatrix_data"""
+    _fields_ = [("name", ctypes.c_char_p), ("data", ctypes.POINTER(ctypes.c_float)), ("size", ctypes.c_size_t)]
+
+
+def load_importance(path):
+    """The mean squares of an importance matrix as llama_model_quantize takes them; keep the second value alive meanwhile."""
+    tensors = {tensor.name: tensor.data for tensor in gguf.GGUFReader(path).tensors}
+    arrays = []
+    for name, sums in tensors.items():
+        if name.endswith(".in_sum2"):
+            base = name.removesuffix(".in_sum2")
+            counts = tensors[base + ".counts"].reshape(-1, 1)
+            sums = sums.reshape(len(counts), -1)
+            arrays.append((base.encode(), np.where(counts > 0, sums / np.maximum(counts, 1), 1).astype(np.float32).reshape(-1)))
+    entries = (ImatrixEntry * (len(arrays) + 1))()
+    for entry, (name, values) in zip(entries, arrays):
+        entry.name, entry.size = name, len(values)
+        entry.data = values.ctypes.data_as(ctypes.POINTER(ctypes.c_float))
+    return entries, arrays
+
+
+def quantised_by_llama_cpp(source, target, file_type, importance, threads):
+    params = llama_cpp.llama_model_quantize_default_params()
+    params.ftype, params.nthread = file_type, threads
+    if importance:
+        entries, _arrays = load_importance(importance)
+        params.imatrix = ctypes.cast(entries, type(params.imatrix))
+    with made(target) as part:
+        if llama_cpp.llama_model_quantize(str(source).encode(), str(part).encode(), ctypes.byref(params)) != 0:
+            sys.exit(f"llama.cpp could not make {target}")
+
+
+def prepare(args, folder):
+    """The files that both programs start from: the model, and the importance matrix."""
+    args.cache.mkdir(parents=True, exist_ok=True)
+    trunk, importance = args.cache / "trunk-bf16.gguf", args.cache / "imatrix.gguf"
+    if not trunk.exists():
+        with made(trunk) as part:
+            without_head(folder / "model-bf16.gguf", part)
+    if not importance.exists():
+        command = [args.terrace, "imatrix", trunk, "--out", importance]
+        for text in sorted(folder.glob("valid_*.txt")):
+            rest = args.cache / f"rest_{text.name}"
+            rest.write_bytes(text.read_bytes()[JUDGED_BYTES:])
+            command += ["--text", rest]
+        subprocess.run(command, check=True)
+    return trunk, importance
+
+
+def files_of(args, trunk, importance):
+    """Yields (mix, with importance, maker, path)."""
+    for mix, file_type in MIXES.items():
+        for known in (None, importance):
+            suffix = f"{mix}{'-imatrix' if known else ''}.gguf"
+            theirs, ours = args.cache / f"llama-cpp-{suffix}", args.cache / f"terrace-{suffix}"
+            if not theirs.exists():
+                quantised_by_llama_cpp(trunk, theirs, file_type, known, args.threads)
+            # Terrace's own is what is being judged, so it is never an old one.
+            subprocess.run([args.terrace, "quantize", trunk, ours, "--type", mix, *(["--imatrix", known] if known else [])], check=True,
+                           stdout=subprocess.DEVNULL)
+            yield mix, bool(known), "llama.cpp", theirs
+            yield mix, bool(known), "Terrace", ours
+
+
+def judged(args, trunk, path, texts):
+    report = args.cache / "report.json"
+    command = [args.terrace, "quality", path, "--reference-model", trunk, "--numeric", "reference", "--tokens", args.count, "--json", report]
+    for kind, text in texts.items():
+        command += ["--text", f"{kind}={text}"]
+    subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
+    found = json.loads(report.read_text())
+    if found["noise"] != 0:
+        sys.exit(f"{path}: the noise check gave {found['noise']}")
+    return {text["kind"]: text for text in found["texts"]}
+
+
+def table(rows):
+    lines = ["| mix | imatrix | made by | MB | " + " | ".join(f"KL {kind}" for kind in KINDS) + " | perplexity | same best |",
+             "| --- | --- | --- | ---: |" + " ---: |" * (len(KINDS) + 2)]
+    for mix, known, maker, size, texts in rows:
+        kl = " | ".join(f"{texts[kind]['kl']['mean']:.5f}" for kind in KINDS)
+        lines.append(f"| {mix} | {'yes' if known else 'no'} | {maker} | {size / 1e6:.1f} | {kl} | {texts['all']['perplexity']:.2f} | "
+                     f"{texts['all']['same_best']:.1%} |")
+    return "\n".join(lines) + "\n"
+
+
+def plot(rows, path):
+    import matplotlib
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "terrace"
+    from matplotlib import pyplot
+    figure, axes = pyplot.subplots(figsize=(8, 4.5))
+    for maker, color in (("llama.cpp", "#8a6d3b"), ("Terrace", "#2f7d6b")):
+        for known, style in ((False, "--"), (True, "-")):
+            points = [(size / 1e6, texts["all"]["kl"]["mean"], mix) for mix, k, m, size, texts in rows if m == maker and k == known]
+            axes.plot([p[0] for p in points], [p[1] for p in points], style, color=color, marker="o", markersize=4,
+                      label=f"{maker}{', imatrix' if known else ''}")
+            if maker == "Terrace" and known:
+                for x, y, mix in points:
+                    axes.annotate(mix, (x, y), textcoords="offset points", xytext=(4, -12), fontsize=8)
+    axes.set_yscale("log")
+    axes.set_xlabel("file, MB")
+    axes.set_ylabel("KL(bf16 || file), nats")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--assets", type=pathlib.Path, default=ROOT.parent / "shared", help="folder that holds tinyflash/")
+    parser.add_argument("--cache", type=pathlib.Path, required=True, help="where the files made from the model go")
+    parser.add_argument("--terrace", type=pathlib.Path, default=ROOT / "build/release/terrace")
+    parser.add_argument("--plot", type=pathlib.Path, default=ROOT / "docs/quality.svg", help="where the drawing goes")
+    parser.add_argument("--count", type=int, default=500, help="tokens of each text")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    args = parser.parse_args()
+    args.terrace = args.terrace.resolve()
+    llama_cpp.llama_log_set(only_errors, None)
+    folder = args.assets / "tinyflash"
+    trunk, importance = prepare(args, folder)
+    texts = {kind: folder / f"valid_{kind}.txt" for kind in KINDS[:-1]}
+    rows = []
+    for mix, known, maker, path in files_of(args, trunk, importance):
+        rows.append((mix, known, maker, path.stat().st_size, judged(args, trunk, path, texts)))
+        print(f"{path.name}: {rows[-1][4]['all']['kl']['mean']:.5f}", file=sys.stderr, flush=True)
+    print(table(rows))
+    plot(rows, args.plot)
+    worse = [(ours[0], ours[1], kind) for theirs, ours in zip(rows[::2], rows[1::2]) for kind in KINDS
+             if ours[4][kind]["kl"]["mean"] > theirs[4][kind]["kl"]["mean"]]
+    for mix, known, kind in worse:
+        print(f"Terrace's {mix}{' with importance' if known else ''} is further from bf16 than llama.cpp's on: {kind}")
+    sys.exit(1 if any(kind == "all" for _, _, kind in worse) else 0)
+
+
+if __name__ == "__main__":
+    main()

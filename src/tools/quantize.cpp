@@ -1,0 +1,257 @@
+#include "tools/quantize.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <filesystem>
+
+#include "base/cpu.h"
+#include "base/thread_team.h"
+#include "format/encode.h"
+#include "tools/importance.h"
+#include "tools/mixes.h"
+#include "tools/resumable_gguf.h"
+
+namespace terrace::tools {
+namespace {
+
+using format::BlockType;
+using format::GgufTensor;
+
+/// Floats in flight per thread: small enough for its cache.
+constexpr size_t kPieceValues = size_t{1} << 16;
+
+bool is_float_type(const BlockType& type) { return type.values == 1; }
+
+/// Everything the work needs to know, found before any weight is read.
+struct Work {
+  format::GgufFile file;
+  const Mix* mix = nullptr;
+  TypeRules rules;
+  std::map<std::string, std::vector<float>> importance;
+  std::vector<const BlockType*> types;  // of the output's tensors
+  QuantizeReport report;
+};
+
+std::string stamp(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  const auto time = std::filesystem::last_write_time(path, error).time_since_epoch().count();
+  return fmt::format("{} {} {}", path, size, time);
+}
+
+Status load_importances(const std::string& path, Work& work) {
+  if (path.empty()) return Done{};
+  TERRACE_TRY(const ImportanceFile loaded, load_importance(path));
+  for (const auto& [name, sums] : loaded.tensors) {
+    const GgufTensor* tensor = work.file.find(name);
+    if (!tensor) continue;  // of another part of the same model, such as its draft head's file
+    const uint64_t matrices = tensor->shape.size() > 2 ? tensor->shape[2] : 1;
+    if (sums.columns != tensor->shape[0] || sums.counts.size() != matrices)
+      return fail("{}: '{}' has the importance of {} matrices of {} columns, but the model's tensor has {} of {}", path,
+                  name, sums.counts.size(), sums.columns, matrices, tensor->shape[0]);
+    work.importance.emplace(name, column_importance(sums));
+  }
+  if (work.importance.empty()) return fail("{} is about no tensor of this model", path);
+  return Done{};
+}
+
+Status check_source(const QuantizeOptions& options, const GgufTensor& tensor, const BlockType& to) {
+  const BlockType* from = format::find_block_type(tensor.type);
+  if (from == &to) return Done{};
+  if (!from || !from->codec)
+    return fail("{}: tensor '{}' has type {}, which cannot be read", options.in, tensor.name,
+                from ? from->name : std::to_string(tensor.type));
+  if (!to.codec->encode) return fail("tensor '{}' would become {}, which Terrace does not make", tensor.name, to.name);
+  if (!is_float_type(*from) && !options.from_quantized)
+    return fail(
+        "{}: tensor '{}' is already quantised ({}); quantising it again costs quality, so start from an F32, F16 or "
+        "BF16 file, or say --allow-requantize",
+        options.in, tensor.name, from->name);
+  return Done{};
+}
+
+Result<Work> prepare(const QuantizeOptions& options) {
+  const Mix* mix = find_mix(options.mix);
+  if (!mix) return fail("the type '{}' is unknown; these are: {}", options.mix, mix_names());
+  TERRACE_TRY(auto file, format::GgufFile::open(options.in));
+  TERRACE_TRY(auto rules, TypeRules::parse(options.rules));
+  Work work{std::move(file), mix, std::move(rules), {}, {}, {}};
+  TERRACE_CHECK(load_importances(options.importance, work));
+  TypeChooser chooser(work.file, *mix, work.rules, !work.importance.empty(), options.pure);
+  for (const GgufTensor& tensor : work.file.tensors()) {
+    const TypeChooser::Choice choice = chooser.choose(tensor);
+    if (!choice.type) return fail("{}: tensor '{}' has the unknown type {}", options.in, tensor.name, tensor.type);
+    TERRACE_CHECK(check_source(options, tensor, *choice.type));
+    work.types.push_back(choice.type);
+    work.report.tensors.push_back({tensor.name, std::string(format::find_block_type(tensor.type)->name),
+                                   std::string(choice.type->name), tensor.data.size(),
+                                   tensor.elements() / choice.type->values * choice.type->bytes, tensor.elements(),
+                                   choice.fallback, work.importance.contains(tensor.name)});
+  }
+  return work;
+}
+
+/// The metadata of the output; `file` of `files`.
+format::GgufMetadata metadata_of(const Work& work, const QuantizeOptions& options, size_t file, size_t files) {
+  format::GgufMetadata metadata;
+  if (file == 0) {
+    for (const format::GgufEntry& entry : work.file.metadata().entries())
+      if (!entry.key.starts_with("split.")) metadata.set(entry);
+    metadata.set("general.quantization_version", uint32_t{2});
+    metadata.set("general.file_type", work.mix->file_type);
+    if (!work.importance.empty()) {
+      metadata.set("quantize.imatrix.file", std::filesystem::path(options.importance).filename().string());
+      metadata.set({"quantize.imatrix.entries_count", format::GgufType::u32, uint64_t{work.importance.size()}});
+    }
+  }
+  if (files > 1) {
+    metadata.set({"split.no", format::GgufType::u16, uint64_t{file}});
+    metadata.set({"split.count", format::GgufType::u16, uint64_t{files}});
+    metadata.set({"split.tensors.count", format::GgufType::i32, static_cast<int64_t>(work.types.size())});
+  }
+  return metadata;
+}
+
+/// The tensors of each output file, as indices.
+std::vector<std::vector<size_t>> share_out(const Work& work, bool keep_split) {
+  std::vector<std::vector<size_t>> files;
+  std::string last;
+  for (size_t i = 0; i < work.types.size(); ++i) {
+    const std::string path = keep_split ? work.file.location(work.file.tensors()[i]).path : "";
+    if (files.empty() || path != last) files.emplace_back();
+    files.back().push_back(i);
+    last = path;
+  }
+  return files;
+}
+
+/// "model.gguf" and "model" become "model-00001-of-00003.gguf".
+std::string shard_path(const std::string& path, size_t file, size_t files) {
+  if (files == 1) return path;
+  const std::string stem = path.ends_with(".gguf") ? path.substr(0, path.size() - 5) : path;
+  return fmt::format("{}-{:05}-of-{:05}.gguf", stem, file + 1, files);
+}
+
+/// Encodes tensors piece by piece with all threads.
+class Encoder {
+ public:
+  Encoder(const Work& work, size_t threads)
+      : work_(work), cores_(usable_cores()), team_(threads == 0 ? cores_.size() : threads, cores_) {}
+
+  /// Rows first..last of a tensor.
+  Result<std::span<const std::byte>> encode(size_t index, uint64_t first, uint64_t last) {
+    const GgufTensor& tensor = work_.file.tensors()[index];
+    const BlockType &from = *format::find_block_type(tensor.type), &to = *work_.types[index];
+    const size_t columns = tensor.shape[0];
+    const size_t in_row = columns / from.values * from.bytes, out_row = columns / to.values * to.bytes;
+    if (&from == &to) return tensor.data.subspan(first * in_row, (last - first) * in_row);
+    out_.resize((last - first) * out_row);
+    const std::span<const float> importance = importance_of(tensor);
+    const uint64_t rows_per_matrix = tensor.shape.size() > 1 ? tensor.shape[1] : 1;
+    std::atomic<uint64_t> bad{UINT64_MAX};
+    team_.for_each(last - first, std::max<size_t>(1, kPieceValues / columns / 4), [&](size_t from_row, size_t to_row) {
+      std::vector<float> values(columns);
+      for (size_t row = from_row; row < to_row; ++row) {
+        const uint64_t at = first + row;
+        format::decode_values(from, tensor.data.data() + at * in_row, columns, values.data());
+        if (!std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); })) bad = at;
+        const auto weights =
+            importance.empty() ? importance : importance.subspan(at / rows_per_matrix * columns, columns);
+        format::encode_rows(to, values.data(), 1, columns, weights, out_.data() + row * out_row);
+      }
+    });
+    if (bad != UINT64_MAX)
+      return fail("tensor '{}' has a value in row {} that is not finite; the model file is damaged", tensor.name,
+                  bad.load());
+    work_.file.release(tensor.data.subspan(first * in_row, (last - first) * in_row));
+    return std::span<const std::byte>(out_);
+  }
+
+  /// Rows that all threads together encode at a time.
+  uint64_t rows_at_once(const GgufTensor& tensor) const {
+    return std::max<uint64_t>(1, kPieceValues * team_.size() * 8 / tensor.shape[0]);
+  }
+
+ private:
+  std::span<const float> importance_of(const GgufTensor& tensor) const {
+    const auto found = work_.importance.find(tensor.name);
+    return found == work_.importance.end() ? std::span<const float>() : std::span<const float>(found->second);
+  }
+
+  const Work& work_;
+  std::vector<int> cores_;
+  ThreadTeam team_;
+  std::vector<std::byte> out_;
+};
+
+/// Writes one output file up to its end, or as far as the progress lets it.
+Status write_file(const Work& work, const std::vector<size_t>& tensors, Encoder& encoder, ResumableGguf& out,
+                  uint64_t& done, uint64_t total, const Progress& progress) {
+  const ResumableGguf::Place start = out.place();
+  for (size_t i = start.tensor; i < tensors.size(); ++i) {
+    const GgufTensor& tensor = work.file.tensors()[tensors[i]];
+    const uint64_t rows = tensor.shape[0] == 0 ? 0 : tensor.elements() / tensor.shape[0];
+    const uint64_t row_bytes = rows == 0 ? 0 : out.size_of(i) / rows;
+    uint64_t row = i == start.tensor && row_bytes > 0 ? start.bytes / row_bytes : 0;
+    while (row < rows) {
+      const uint64_t last = std::min(rows, row + encoder.rows_at_once(tensor));
+      TERRACE_TRY(const auto bytes, encoder.encode(tensors[i], row, last));
+      TERRACE_CHECK(out.write(bytes));
+      TERRACE_CHECK(out.mark());
+      row = last;
+      if (!progress(done + out.done(), total, tensor.name)) return fail("{}", kInterrupted);
+    }
+  }
+  done += out.total();
+  return Done{};
+}
+
+std::string fingerprint_of(const QuantizeOptions& options, const Work& work) {
+  std::string text = fmt::format("quantize {} {} {}", stamp(options.in), work.mix->name, options.pure);
+  if (!options.importance.empty()) text += " imatrix " + stamp(options.importance);
+  for (const std::string& rule : options.rules) text += " " + rule;
+  return text;
+}
+
+}  // namespace
+
+Result<QuantizeReport> plan_quantize(const QuantizeOptions& options) {
+  TERRACE_TRY(Work work, prepare(options));
+  return std::move(work.report);
+}
+
+Result<QuantizeReport> quantize(const QuantizeOptions& options, const Progress& progress) {
+  TERRACE_TRY(Work work, prepare(options));
+  std::error_code error;
+  if (std::filesystem::equivalent(options.in, options.out, error))
+    return fail("{} is the input; write to another file", options.out);
+  const auto files = share_out(work, options.keep_split);
+  const std::string fingerprint = fingerprint_of(options, work);
+  std::vector<ResumableGguf> outputs;
+  uint64_t total = 0;
+  for (size_t f = 0; f < files.size(); ++f) {
+    std::vector<GgufTensor> tensors;
+    for (const size_t i : files[f])
+      tensors.push_back({work.file.tensors()[i].name, work.types[i]->code, work.file.tensors()[i].shape});
+    const std::string path = shard_path(options.out, f, files.size());
+    TERRACE_TRY(auto out, ResumableGguf::open(path, metadata_of(work, options, f, files.size()), tensors, fingerprint));
+    work.report.files.push_back(path);
+    work.report.kept += out.kept();
+    total += out.total();
+    outputs.push_back(std::move(out));
+  }
+  Encoder encoder(work, options.threads);
+  uint64_t done = 0;
+  for (size_t f = 0; f < files.size(); ++f) {
+    const Status status = write_file(work, files[f], encoder, outputs[f], done, total, progress);
+    if (!status && status.error().message == kInterrupted)
+      for (ResumableGguf& out : outputs) TERRACE_CHECK(out.keep());
+    TERRACE_CHECK(status);
+  }
+  // All files together or none.
+  for (ResumableGguf& out : outputs) TERRACE_CHECK(out.finish());
+  return std::move(work.report);
+}
+
+}  // namespace terrace::tools

@@ -1,0 +1,22 @@
+// Texts that models are judged on, as tokens.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace terrace::tools {
+
+struct Text {
+  std::string kind;  ///< "code", "prose", ..: results are shown by it
+  std::vector<int32_t> tokens;
+};
+
+/// Reads and tokenises texts given as FILE or KIND=FILE (the kind of a FILE is its name without folder and extension).
+/// `limit` tokens of each at most; 0: all. Each begins with the model's BOS token if it has one. Errors name the file:
+/// unreadable, fewer than two tokens, a kind that comes twice, a model without a vocabulary.
+Result<std::vector<Text>> read_texts(const engine::Engine& engine, std::span<const std::string> given, size_t limit);
+
+}  // namespace terrace::tools
