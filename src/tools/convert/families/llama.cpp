@@ -20,8 +20,9 @@ std::vector<float> rope_divisors(const Config& rope, uint64_t head_size) {
   for (uint64_t i = 0; i < head_size; i += 2) {
     const float exponent = static_cast<float>(i) / static_cast<float>(head_size);
     const float frequency = 1.0F / static_cast<float>(std::pow(static_cast<double>(base), exponent));
-    const float wave = static_cast<float>(2 * std::numbers::pi) / frequency;
-    const float smooth = (context / wave - low) / (high - low);
+    // The reference divides a number by a tensor as a product with the reciprocal, rounded twice.
+    const float wave = 1.0F / frequency * static_cast<float>(2 * std::numbers::pi);
+    const float smooth = (1.0F / wave * context - low) / (high - low);
     divisors.push_back(wave < context / high  ? 1.0F
                        : wave > context / low ? factor
                                               : 1.0F / ((1.0F - smooth) / factor + smooth));
