@@ -43,8 +43,8 @@ TEST_P(ConvertFixture, IsTheFileOfThePublicConverter) {
   GTEST_SKIP() << "the checkpoint is not here; it belongs to the assets";
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ConvertFixture, ::testing::ValuesIn(kNames), [](const auto& info) {
-  std::string name = info.param;
+INSTANTIATE_TEST_SUITE_P(All, ConvertFixture, ::testing::ValuesIn(kNames), [](const auto& fixture_name) {
+  std::string name = fixture_name.param;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });

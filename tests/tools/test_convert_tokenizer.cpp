@@ -46,14 +46,14 @@ TEST_F(TokenizerConversion, PadsAndChecksIds) {
   EXPECT_EQ(list.types[1029], text::TokenType::unused);
   EXPECT_THAT(message_of(read_byte_bpe(files, 1000)), HasSubstr("there are 1000 tokens"));
   EXPECT_THAT(message_of(read_byte_bpe(files, 1020)), HasSubstr("the added token"));
-  files.tokenizer["model"]["vocab"]["again"] = 3;
+  files.tokenizer["model"]["vocab"]["again"] = 3U;
   EXPECT_THAT(message_of(read_byte_bpe(files, 1030)), HasSubstr("the same id 3"));
 }
 
 TEST_F(TokenizerConversion, SpacesInsideMergesAreLetters) {
-  files.tokenizer["model"]["merges"] = {{"a ", "b"}};
+  files.tokenizer["model"]["merges"] = Json::parse(R"([["a ", "b"]])");
   EXPECT_EQ(take(read_byte_bpe(files, 1030)).merges, std::vector<std::string>{"a\u0120 b"});
-  files.tokenizer["model"]["merges"] = {{"a", "b", "c"}};
+  files.tokenizer["model"]["merges"] = Json::parse(R"([["a", "b", "c"]])");
   EXPECT_THAT(message_of(read_byte_bpe(files, 1030)), HasSubstr("a merge is neither"));
 }
 
