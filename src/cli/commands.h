@@ -18,6 +18,7 @@ using Action = std::function<Status()>;
 
 void add_bench(CLI::App& app, Action& action);
 void add_chat(CLI::App& app, Action& action);
+void add_convert(CLI::App& app, Action& action);
 void add_imatrix(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_logits(CLI::App& app, Action& action);

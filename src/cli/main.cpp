@@ -34,6 +34,7 @@ int main(int argc, char** argv) {
   cli::add_tokenize(app, action);
   cli::add_template(app, action);
   cli::add_inspect(app, action);
+  cli::add_convert(app, action);
   cli::add_quantize(app, action);
   cli::add_imatrix(app, action);
   cli::add_quality(app, action);

@@ -14,7 +14,8 @@ class ProductObserver {
   virtual ~ProductObserver() = default;
   /// A matrix that products may follow with.
   virtual void placed(const MatrixView& view) = 0;
-  /// The inputs of products with a matrix, after their norm. `view` is what the matrix was placed from, without data. Comes before them.
+  /// The inputs of products with a matrix, after their norm; called before the products. `view` is what the matrix was
+  /// placed from, without data.
   virtual void product(const MatrixView& view, Rows inputs) = 0;
 };
 

@@ -5,13 +5,16 @@ Usage: test_cli.py PATH_OF_TERRACE [unittest's arguments]
 """
 
 import json
+import math
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "data" / "fixtures"
@@ -318,6 +321,72 @@ class Run(Case):
             process.kill()
             process.stderr.close()
         self.assertIn(code, (1, -signal.SIGPIPE))
+
+
+class Convert(Case):
+    CHECKPOINT = FIXTURES / "llama-rope3" / "hf"
+
+    def large_checkpoint(self):
+        """Zeros that take no place: a matrix of 2 GB."""
+        folder = self.folder / "large"
+        shutil.copytree(self.CHECKPOINT, folder)
+        config = json.loads((folder / "config.json").read_text())
+        config["num_hidden_layers"] = 1
+        config["intermediate_size"] = width = 1 << 23
+        (folder / "config.json").write_text(json.dumps(config))
+        hidden, heads = config["hidden_size"], config["num_attention_heads"] * config["head_dim"]
+        keys = config["num_key_value_heads"] * config["head_dim"]
+        layer = {"self_attn.q_proj": [heads, hidden], "self_attn.k_proj": [keys, hidden], "self_attn.v_proj": [keys, hidden],
+                 "self_attn.o_proj": [hidden, heads], "mlp.gate_proj": [width, hidden], "mlp.up_proj": [width, hidden],
+                 "mlp.down_proj": [hidden, width], "input_layernorm": [hidden], "post_attention_layernorm": [hidden]}
+        tensors = {"model.embed_tokens.weight": [config["vocab_size"], hidden], "model.norm.weight": [hidden]}
+        tensors.update({f"model.layers.0.{name}.weight": shape for name, shape in layer.items()})
+        header, offset = {}, 0
+        for name, shape in tensors.items():
+            size = 4 * math.prod(shape)
+            header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [offset, offset + size]}
+            offset += size
+        text = json.dumps(header).encode()
+        with open(folder / "model.safetensors", "wb") as file:
+            file.write(len(text).to_bytes(8, "little") + text)
+            file.truncate(8 + len(text) + offset)
+        return folder
+
+    def test_a_checkpoint_becomes_a_model(self):
+        out = self.folder / "model.gguf"
+        done = terrace("convert", self.CHECKPOINT, out)
+        self.assertEqual((done.returncode, done.stdout), (0, b""), done.stderr)
+        self.assertRegex(done.stderr.decode(), r"^[^\n]*model.gguf: llama, 39 tensors, [^\n]*\n$")
+        self.assertEqual(json.loads(self.ok("run", out, "-p", "a", "-n", "2", "--ignore-eos", "--json"))["finish_reason"], "length")
+
+    def test_errors(self):
+        self.fails("convert", self.folder, self.folder / "out.gguf", says="config.json")
+        self.fails("convert", self.CHECKPOINT, self.folder / "out.gguf", "--type", "Q9_9", says="'Q9_9'")
+        self.fails("convert", self.CHECKPOINT, self.folder, says="is a folder")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_a_full_disk_leaves_nothing(self):
+        self.fails("convert", self.CHECKPOINT, self.folder / "out.gguf", preexec_fn=FullDisk.limit, says="cannot write")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_stopped_it_keeps_its_part_and_nobody_else_writes_it(self):
+        checkpoint = self.large_checkpoint()
+        for signal_number in (signal.SIGTERM, signal.SIGINT):
+            out = self.folder / f"out{signal_number}.gguf"
+            part = pathlib.Path(f"{out}.part")
+            process = subprocess.Popen([TERRACE, "convert", checkpoint, out], stderr=subprocess.PIPE)
+            self.addCleanup(process.kill)
+            deadline = time.monotonic() + SECONDS
+            while not part.exists() or part.stat().st_size < 1 << 24:
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.01)
+            self.fails("convert", checkpoint, out, says="another process is writing it")
+            process.send_signal(signal_number)
+            _, message = process.communicate(timeout=SECONDS)
+            self.assertEqual(process.returncode, 130)
+            self.assertIn(b"the same command continues it", message)
+            self.assertTrue(pathlib.Path(f"{part}.json").exists())
+            self.assertFalse(out.exists())
 
 
 class Logits(Case):
