@@ -17,7 +17,7 @@ struct Command {
 };
 
 Status run(const Command& command) {
-  catch_interrupts();
+  catch_stops();
   tools::ImportanceCollector collector;
   TERRACE_TRY(auto engine, load_engine(command.model, &collector));
   TERRACE_TRY(const auto texts, tools::read_texts(*engine, command.texts, command.tokens));
@@ -47,7 +47,10 @@ void add_imatrix(CLI::App& app, Action& action) {
   CLI::App* sub = app.add_subcommand("imatrix", "How much each column of a model's matrices matters on a text");
   auto command = std::make_shared<Command>();
   command->model.add(*sub, /*required=*/true);
-  sub->add_option("--text", command->texts, "A text, FILE or NAME=FILE; may be given several times")->required();
+  sub->add_option("--text", command->texts, "A text, FILE or NAME=FILE; may be given several times")
+      ->expected(1)
+      ->take_all()
+      ->required();
   sub->add_option("--out", command->out, "The GGUF file to write")->required();
   sub->add_option("--chunk", command->chunk, "Tokens read together")
       ->check(CLI::Range(1, 1 << 20))

@@ -35,7 +35,10 @@ void add_perplexity(CLI::App& app, Action& action) {
   CLI::App* sub = app.add_subcommand("perplexity", "How well a model predicts a text");
   auto command = std::make_shared<Command>();
   command->model.add(*sub, /*required=*/true);
-  sub->add_option("--text", command->texts, "A text, FILE or NAME=FILE; may be given several times")->required();
+  sub->add_option("--text", command->texts, "A text, FILE or NAME=FILE; may be given several times")
+      ->expected(1)
+      ->take_all()
+      ->required();
   sub->add_option("--window", command->window, "Tokens read together, of which the second half is scored")
       ->check(CLI::Range(4, 1 << 20))
       ->capture_default_str();

@@ -103,7 +103,9 @@ void add_quality(CLI::App& app, Action& action) {
   sub->add_option("--reference", command->reference_file,
                   "Recorded predictions: from --save-reference, or from terrace logits");
   sub->add_option("--save-reference", command->save, "Only record the model's own predictions in this file");
-  sub->add_option("--text", command->texts, "A text to judge on, FILE or KIND=FILE; may be given several times");
+  sub->add_option("--text", command->texts, "A text to judge on, FILE or KIND=FILE; may be given several times")
+      ->expected(1)
+      ->take_all();
   sub->add_option("--tokens", command->tokens, "Tokens of each text at most; 0: all")->capture_default_str();
   sub->add_option("--page", command->page, "Write an HTML page with the table and plots");
   sub->add_option("--json", command->json, "Write the figures as JSON");

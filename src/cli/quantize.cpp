@@ -67,7 +67,7 @@ Status run(const Command& command) {
     warn(command.options, report);
     return Done{};
   }
-  catch_interrupts();
+  catch_stops();
   ProgressLine line("quantising");
   const auto report = tools::quantize(command.options, line.callback());
   line.clear();
@@ -91,7 +91,9 @@ void add_quantize(CLI::App& app, Action& action) {
   sub->add_option("out", options.out, "The GGUF file to write")->required();
   sub->add_option("--type", options.mix, "Type or mix: Q4_K_M, Q8_0, IQ2_XS, ...")->required();
   sub->add_option("--imatrix", options.importance, "Importance of the columns, as terrace imatrix writes it");
-  sub->add_option("--tensor-type", options.rules, "REGEX=TYPE for tensors whose name matches; the first rule counts");
+  sub->add_option("--tensor-type", options.rules, "REGEX=TYPE for tensors whose name matches; the first rule counts")
+      ->expected(1)
+      ->take_all();
   sub->add_flag("--pure", options.pure, "The same type for all matrices, instead of the mix");
   sub->add_flag("--keep-split", options.keep_split, "As many files as the input has");
   sub->add_flag("--allow-requantize", options.from_quantized, "Also from types that are already quantised");

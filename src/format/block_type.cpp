@@ -46,6 +46,11 @@ const BlockType kTypes[] = {
     {40, "NVFP4", 64, 36, &kNvfp4Codec},
     {41, "Q1_0", 128, 18, &kQ1_0Codec},
     {42, "Q2_0", 64, 18, &kQ2_0Codec},
+    {0x54520001, "Q4SG128", 128, 66, &kQ4SG128Codec},
+    {0x54520002, "Q8G128", 128, 130, &kQ8G128Codec},
+    {0x54520003, "NF4C", kK, 130, &kNf4CCodec},
+    {0x54520004, "Q4C", kK, 130, &kQ4CCodec},
+    {0x54520005, "Q8C", kK, 258, &kQ8CCodec},
 };
 
 bool same_ignoring_case(std::string_view a, std::string_view b) {

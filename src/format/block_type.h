@@ -14,7 +14,7 @@ namespace terrace::format {
 
 constexpr size_t kPanelRows = 16;
 
-/// ggml's type codes, as in GGUF files.
+/// ggml's type codes, as in GGUF files, and our own.
 enum class TypeCode : uint32_t {
   f32 = 0,
   f16 = 1,
@@ -43,8 +43,16 @@ enum class TypeCode : uint32_t {
   mxfp4 = 39,
   nvfp4 = 40,
   q1_0 = 41,
-  q2_0 = 42
+  q2_0 = 42,
+  // Terrace's own, far from all that others may add ("TR" in the upper half).
+  q4sg128 = 0x54520001,
+  q8g128 = 0x54520002,
+  nf4c = 0x54520003,
+  q4c = 0x54520004,
+  q8c = 0x54520005
 };
+
+constexpr bool is_own_type(uint32_t code) { return code >> 16 == 0x5452; }
 
 /// What a type's own file defines, for types whose values this build can use.
 struct BlockCodec {
@@ -60,6 +68,8 @@ struct BlockCodec {
   /// Encodes `values` finite floats as one block, keeping the sum of importance * (value - decoded value)^2 small.
   /// `importance` holds a weight above 0 per value. Null: Terrace does not make this type.
   void (*encode)(const float* values, const float* importance, std::byte* block) = nullptr;
+  /// For types whose blocks of a row have to agree: encodes a whole row of `columns` values.
+  void (*encode_row)(const float* values, const float* importance, size_t columns, std::byte* blocks) = nullptr;
 };
 
 struct BlockType {

@@ -11,8 +11,14 @@ void encode_rows(const BlockType& type, const float* values, size_t rows, size_t
   std::vector<float> weights(columns, 1.0F);
   for (size_t i = 0; i < importance.size(); ++i) weights[i] = importance[i] + kLeast;
   for (size_t row = 0; row < rows; ++row) {
-    for (size_t i = 0; i < columns; i += type.values, values += type.values, out += type.bytes)
-      type.codec->encode(values, weights.data() + i, out);
+    const float* from = values + row * columns;
+    std::byte* to = out + row * (columns / type.values) * type.bytes;
+    if (type.codec->encode_row) {
+      type.codec->encode_row(from, weights.data(), columns, to);
+      continue;
+    }
+    for (size_t i = 0; i < columns; i += type.values, to += type.bytes)
+      type.codec->encode(from + i, weights.data() + i, to);
   }
 }
 

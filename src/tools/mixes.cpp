@@ -48,6 +48,10 @@ constexpr Mix kMixes[] = {
     {"NVFP4", 39, TypeCode::nvfp4, "NVFP4"},
     {"Q1_0", 40, TypeCode::q1_0, "Q1_0"},
     {"Q2_0", 41, TypeCode::q2_0, "TQ"},
+    // Terrace's own; the numbers are those of the types.
+    {"Q4SG128", 0x54520001, TypeCode::q4sg128, "own"},
+    {"Q8G128", 0x54520002, TypeCode::q8g128, "own"},
+    {"NF4C", 0x54520003, TypeCode::nf4c, "own"},
 };
 
 constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
@@ -86,13 +90,20 @@ TypeCode narrower(TypeCode type) {
     case TypeCode::tq1_0:
     case TypeCode::tq2_0:
     case TypeCode::nvfp4:
+    case TypeCode::q4sg128:
       return TypeCode::q4_0;
     case TypeCode::q4_k:
       return TypeCode::q5_0;
     case TypeCode::q5_k:
       return TypeCode::q5_1;
     case TypeCode::q6_k:
+    case TypeCode::q8g128:
       return TypeCode::q8_0;
+    case TypeCode::nf4c:
+    case TypeCode::q4c:
+      return TypeCode::q4sg128;
+    case TypeCode::q8c:
+      return TypeCode::q8g128;
     default:
       return TypeCode::f16;
   }
@@ -212,8 +223,22 @@ TypeCode TypeChooser::low_bit(const std::string& name, size_t layer, TypeCode ty
   return type;
 }
 
+/// Terrace's own mixes. Per channel, what decides where attention looks and the projections with the widest inputs have
+/// 8 bits, and experts, which lie side by side on an accelerator, linear codes.
+TypeCode TypeChooser::own(const std::string& name) const {
+  const bool head = name == "output.weight" || (tied_ && is_embedding(name));
+  if (!is("NF4C")) return head ? TypeCode::q8g128 : mix_.type;
+  if (has(name, "_exps.")) return TypeCode::q4c;
+  constexpr std::string_view kEightBits[] = {"attn_q.weight", "attn_k.weight", "attn_v.weight", "attn_qkv.weight",
+                                             "ffn_down"};
+  const bool eight =
+      std::any_of(std::begin(kEightBits), std::end(kEightBits), [&](std::string_view part) { return has(name, part); });
+  return head || eight ? TypeCode::q8c : TypeCode::nf4c;
+}
+
 TypeCode TypeChooser::wanted(const std::string& name) {
   const TypeCode type = mix_.type;
+  if (mix_.group == "own") return own(name);
   const size_t layer = layer_of(name);
   const bool low = mix_.group == "IQ2";
   if (name == "output.weight" || (tied_ && is_embedding(name))) {

@@ -1,5 +1,6 @@
 // Mixes: which block type each tensor of a model gets when a file is made at "Q4_K_M" and the like. The names and the
-// rules are llama.cpp's (src/llama-quant.cpp), so that equal names mean files of equal size and kind.
+// rules are llama.cpp's (src/llama-quant.cpp), so that equal names mean files of equal size and kind. Three are
+// Terrace's own.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +47,7 @@ class TypeChooser {
   format::TypeCode wanted(const std::string& name);
   format::TypeCode attention_value(format::TypeCode type);
   format::TypeCode down(format::TypeCode type, size_t layer) const;
+  format::TypeCode own(const std::string& name) const;
   format::TypeCode low_bit(const std::string& name, size_t layer, format::TypeCode type);
   bool more_bits(size_t layer, size_t layers) const;
   bool is(std::string_view name) const { return mix_.name == name; }

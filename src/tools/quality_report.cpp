@@ -97,7 +97,7 @@ std::string histogram(const std::vector<Comparison>& comparisons) {
         "<rect class=\"bar\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"><title>{}</title></rect>",
         x + 1, 12 + kHeight - height, kStep - 2, height, counts[bin]);
     if (bin == 0) inside += label(x + kStep / 2, kHeight + 30, "middle", "0");
-    if (bin % 4 == 1)
+    if (bin % 4 == 1 && bin > 1)
       inside +=
           label(x, kHeight + 30, "middle",
                 fmt::format("10<tspan dy=\"-5\" font-size=\"9\">{}</tspan>", (static_cast<int>(bin) - 1 + kFirst) / 2));
@@ -138,10 +138,10 @@ std::string along(const Comparison& comparison) {
 constexpr std::string_view kStyle = R"(
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --soft: #667; --rule: #d5d9de; --bar: #2f7d6b; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --paper: #15181c; --soft: #9aa3ad; --rule: #333a42; --bar: #5fb8a3; } }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.4rem; } p, figcaption { color: var(--soft); } figure { margin: 2rem 0; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid var(--rule); white-space: nowrap; }
+th, td { text-align: right; padding: .3rem .4rem; border-bottom: 1px solid var(--rule); white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; } svg { width: 100%; height: auto; font: 12px system-ui, sans-serif; }
 text { fill: var(--ink); } .bar { fill: var(--bar); } .error, .axis { stroke: var(--soft); fill: none; } .line { stroke: var(--bar); fill: none; stroke-width: 1.5; }
 )";

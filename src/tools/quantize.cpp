@@ -21,6 +21,12 @@ using format::GgufTensor;
 /// Floats in flight per thread: small enough for its cache.
 constexpr size_t kPieceValues = size_t{1} << 16;
 
+/// What other programs find when they ask why they cannot read a file.
+constexpr const char* kOwnTypes =
+    "This file has tensors of types 0x5452nnnn, which are Terrace's own: other programs have to refuse it. Quantise "
+    "the "
+    "original to a public type for them.";
+
 bool is_float_type(const BlockType& type) { return type.values == 1; }
 
 /// Everything the work needs to know, found before any weight is read.
@@ -100,6 +106,9 @@ format::GgufMetadata metadata_of(const Work& work, const QuantizeOptions& option
       if (!entry.key.starts_with("split.")) metadata.set(entry);
     metadata.set("general.quantization_version", uint32_t{2});
     metadata.set("general.file_type", work.mix->file_type);
+    if (std::any_of(work.types.begin(), work.types.end(),
+                    [](const BlockType* type) { return format::is_own_type(type->code); }))
+      metadata.set("terrace.block_types", kOwnTypes);
     if (!work.importance.empty()) {
       metadata.set("quantize.imatrix.file", std::filesystem::path(options.importance).filename().string());
       metadata.set({"quantize.imatrix.entries_count", format::GgufType::u32, uint64_t{work.importance.size()}});

@@ -22,7 +22,7 @@ struct QuantizeOptions {
 };
 
 /// What becomes of one tensor.
-struct PlannedTensor {
+struct TensorChange {
   std::string name;
   std::string from, to;  ///< type names
   uint64_t from_bytes = 0, to_bytes = 0;
@@ -32,7 +32,7 @@ struct PlannedTensor {
 };
 
 struct QuantizeReport {
-  std::vector<PlannedTensor> tensors;
+  std::vector<TensorChange> tensors;
   std::vector<std::string> files;
   uint64_t kept = 0;  ///< bytes taken over from an interrupted run
 };

@@ -389,6 +389,84 @@ class Convert(Case):
             self.assertFalse(out.exists())
 
 
+class Quantize(Case):
+    def test_a_smaller_model_that_runs(self):
+        out = self.folder / "q8.gguf"
+        text = self.ok("quantize", MODEL, out, "--type", "Q8_0").decode()
+        self.assertIn("bits per weight", text)
+        self.assertLess(out.stat().st_size, MODEL.stat().st_size / 2)
+        self.answer("-p", "a", "-n", 4, model=out)
+        again = self.ok("quantize", MODEL, self.folder / "again.gguf", "--type", "q8_0", "--threads", 1)
+        self.assertIn(b"wrote", again)
+        self.assertEqual(out.read_bytes(), (self.folder / "again.gguf").read_bytes())
+
+    def test_own_types_run_and_say_so(self):
+        out = self.folder / "own.gguf"
+        self.ok("quantize", MODEL, out, "--type", "Q8G128", "--tensor-type", "ffn_up=Q4SG128")
+        self.assertIn(b"Terrace's own", out.read_bytes())
+        self.answer("-p", "a", "-n", 4, model=out)
+
+    def test_dry_run_writes_nothing(self):
+        out = self.folder / "x.gguf"
+        text = self.ok("quantize", MODEL, out, "--type", "Q4_K_M", "--tensor-type", "attn_v=F16", "--dry-run").decode()
+        self.assertRegex(text, r"blk\.0\.attn_v\.weight +F32 +F16")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_refusals(self):
+        out = self.folder / "x.gguf"
+        self.fails("quantize", MODEL, out, "--type", "Q4", says="the type 'Q4' is unknown")
+        self.fails("quantize", MODEL, out, "--type", "Q8_0", "--tensor-type", "attn_v", says="'attn_v' has no '='")
+        self.fails("quantize", self.folder / "none.gguf", out, "--type", "Q8_0", says="none.gguf")
+        self.fails("quantize", MODEL, out, "--type", "Q8_0", "--imatrix", MODEL, says="is no importance matrix")
+        self.fails("quantize", MODEL, MODEL, "--type", "Q8_0", says="is the input")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_a_full_disk_leaves_nothing(self):
+        out = self.folder / "x.gguf"
+        self.fails("quantize", MODEL, out, "--type", "F32", says="x.gguf", preexec_fn=FullDisk.limit)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
+class Judge(Case):
+    def setUp(self):
+        super().setUp()
+        self.text = self.file("prose.txt", "A glacier is a body of ice that moves under its own weight. " * 40)
+
+    def test_a_model_against_itself_is_exactly_nothing(self):
+        page, figures = self.folder / "page.html", self.folder / "figures.json"
+        self.ok("quality", MODEL, "--reference-model", MODEL, "--text", self.text, "--text", f"again={self.text}", "--tokens", 120, "--page",
+                page, "--json", figures)
+        report = json.loads(figures.read_text())
+        self.assertEqual([text["kind"] for text in report["texts"]], ["prose", "again", "all"])
+        self.assertEqual({text["kl"]["largest"] for text in report["texts"]}, {0})
+        self.assertEqual(report["noise"], 0)
+        self.assertIn("<svg", page.read_text())
+
+    def test_a_quantised_model_is_not(self):
+        out, figures = self.folder / "q4.gguf", self.folder / "figures.json"
+        self.ok("imatrix", MODEL, "--text", self.text, "--out", self.folder / "i.gguf", "--chunk", 64)
+        self.ok("quantize", MODEL, out, "--type", "Q4_0", "--imatrix", self.folder / "i.gguf")
+        self.ok("quality", MODEL, "--save-reference", self.folder / "r", "--text", self.text, "--tokens", 100)
+        self.ok("quality", out, "--reference", self.folder / "r", "--json", figures)
+        kept = json.loads(figures.read_text())["texts"][0]
+        self.ok("quality", out, "--reference-model", MODEL, "--text", self.text, "--tokens", 100, "--json", figures)
+        whole = json.loads(figures.read_text())["texts"][0]
+        self.assertGreater(whole["kl"]["mean"], 0)
+        self.assertIsNone(kept["kl"])
+        self.assertAlmostEqual(kept["kl_top64"]["mean"], whole["kl_top64"]["mean"], places=5)
+
+    def test_perplexity(self):
+        self.assertRegex(self.ok("perplexity", MODEL, "--text", self.text, "--window", 64).decode(), r"^prose: perplexity \d+\.\d+ \+- ")
+        self.fails("perplexity", MODEL, "--text", self.text, "--window", 100000, says="fewer than one window")
+
+    def test_refusals(self):
+        self.fails("quality", MODEL, "--text", self.text, says="say one of --reference-model")
+        self.fails("quality", MODEL, "--reference-model", MODEL, says="name the texts")
+        self.fails("quality", MODEL, "--reference-model", MODEL, "--text", self.text, "--text", self.text, says="two texts are called 'prose'")
+        self.fails("quality", MODEL, "--reference", MODEL, says="model-f32.gguf")
+        self.fails("imatrix", MODEL, "--text", self.file("empty.txt", ""), "--out", self.folder / "i.gguf", says="at least 2")
+
+
 class Logits(Case):
     def logits(self, *args):
         tokens = self.file("tokens.json", json.dumps(list(range(40))))

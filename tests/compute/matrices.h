@@ -47,7 +47,8 @@ inline Encoded random_matrix(const format::BlockType& type, size_t rows, size_t 
   return encoded(type, rows, inputs, [&] { return random(); });
 }
 
-/// The matrix of tests/data/fixtures/quants; F32 has none there.
+/// Whether tests/data/fixtures/quants has a matrix of that type: F32 and Terrace's own have none.
+inline bool is_recorded(const format::BlockType& type) { return type.name != "F32" && !format::is_own_type(type.code); }
 inline Encoded recorded_matrix(const format::BlockType& type) {
   const Arrays arrays(fixture("quants/" + std::string(type.name) + ".safetensors"));
   const auto& shape = arrays["values"].shape;

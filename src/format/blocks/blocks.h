@@ -14,6 +14,7 @@ extern const BlockCodec kQ4_0Codec, kQ4_1Codec, kQ5_0Codec, kQ5_1Codec, kQ8_0Cod
 extern const BlockCodec kQ1_0Codec, kQ2_0Codec, kTq1_0Codec, kTq2_0Codec;
 extern const BlockCodec kQ2_KCodec, kQ3_KCodec, kQ4_KCodec, kQ5_KCodec, kQ6_KCodec;
 extern const BlockCodec kMxfp4Codec, kNvfp4Codec, kIq4NlCodec, kIq4XsCodec;
+extern const BlockCodec kQ4SG128Codec, kQ8G128Codec, kNf4CCodec, kQ4CCodec, kQ8CCodec;
 extern const BlockCodec kIq1SCodec, kIq1MCodec, kIq2XxsCodec, kIq2XsCodec, kIq2SCodec, kIq3XxsCodec, kIq3SCodec;
 
 template <class T>

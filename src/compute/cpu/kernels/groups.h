@@ -6,7 +6,7 @@
 
 namespace terrace::compute::TERRACE_ISA {
 
-extern const BlockKernelGroup kSimpleTypes, kKTypes, kLevelTypes, kCodebookTypes;
+extern const BlockKernelGroup kSimpleTypes, kKTypes, kLevelTypes, kCodebookTypes, kTerraceTypes;
 
 template <size_t Count>
 constexpr BlockKernelGroup group_of(const BlockKernels (&types)[Count]) {
