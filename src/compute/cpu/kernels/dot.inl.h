@@ -16,7 +16,7 @@
 namespace {
 
 // Decode reads this many bytes ahead: the hardware's own prefetch begins anew with each page.
-constexpr size_t kPrefetch = 2048;
+constexpr size_t kPrefetch = 4096;
 constexpr size_t kColumns = Simd::registers == 32   ? 8
                             : Simd::registers == 16 ? 4
                                                     : 1;  // rows of activations held in registers at a time
@@ -87,29 +87,50 @@ template <class Reader>
   return acc;
 }
 
+/// Adds a panel block's products, for one lane group, to the accumulators of `Columns` rows. With `Ahead`, asks for the
+/// memory that lies so far ahead, a sub-block's share at a time: in bursts it would wait for itself.
+template <class Reader, size_t Columns, size_t Ahead>
+[[gnu::always_inline]] inline void add_block(const std::byte* block, size_t group, const ActivationBlock* x,
+                                             size_t x_stride, Simd::F (&acc)[Columns]) {
+  constexpr size_t bytes = Reader::kBytes / Reader::kSubBlocks;
+  const Reader reader(block, group);
+  for (size_t outer = 0; outer < Reader::kSubBlocks / Reader::kUnrolled; ++outer) {
+#pragma GCC unroll 8
+    for (size_t inner = 0; inner < Reader::kUnrolled; ++inner) {
+      const size_t sub = outer * Reader::kUnrolled + inner;
+      if constexpr (Ahead > 0) {
+#pragma GCC unroll 16
+        for (size_t line = 0; line < bytes; line += 64) __builtin_prefetch(block + Ahead + sub * bytes + line);
+      }
+      const SubBlock<Reader> weights(reader, outer, inner);
+#pragma GCC unroll 8
+      for (size_t c = 0; c < Columns; ++c) acc[c] = accumulate(weights, x[c * x_stride + sub], acc[c]);
+    }
+  }
+}
+
 template <class Reader, size_t Columns>
 void dot_columns(const std::byte* panel, size_t blocks, const ActivationBlock* x, size_t x_stride, float* out) {
   for (size_t group = 0; group < kLaneGroups; ++group) {
     Simd::F acc[Columns];
     for (auto& a : acc) a = Simd::set1(0.0F);
     const std::byte* block = panel;
-    for (size_t b = 0; b < blocks; b += Reader::kSubBlocks, block += Reader::kBytes) {
-      if constexpr (Columns == 1) {
-        for (size_t line = 0; line < Reader::kBytes; line += 64) __builtin_prefetch(block + kPrefetch + line);
-      }
-      const Reader reader(block, group);
-      for (size_t outer = 0; outer < Reader::kSubBlocks / Reader::kUnrolled; ++outer) {
-#pragma GCC unroll 8
-        for (size_t inner = 0; inner < Reader::kUnrolled; ++inner) {
-          const SubBlock<Reader> weights(reader, outer, inner);
-          const size_t sub = outer * Reader::kUnrolled + inner;
-#pragma GCC unroll 8
-          for (size_t c = 0; c < Columns; ++c) acc[c] = accumulate(weights, x[c * x_stride + b + sub], acc[c]);
-        }
-      }
-    }
+    for (size_t b = 0; b < blocks; b += Reader::kSubBlocks, block += Reader::kBytes)
+      add_block<Reader, Columns, 0>(block, group, x + b, x_stride, acc);
     for (size_t c = 0; c < Columns; ++c) Simd::store(out + 16 * c + group * Simd::lanes, acc[c]);
   }
+}
+
+/// One row: the panel is read once, front to back, for all lane groups.
+template <class Reader>
+void dot_column(const std::byte* panel, size_t blocks, const ActivationBlock* x, float* out) {
+  Simd::F acc[kLaneGroups][1];
+  for (auto& a : acc) a[0] = Simd::set1(0.0F);
+  for (size_t b = 0; b < blocks; b += Reader::kSubBlocks, panel += Reader::kBytes) {
+    add_block<Reader, 1, kPrefetch>(panel, 0, x + b, 0, acc[0]);
+    for (size_t group = 1; group < kLaneGroups; ++group) add_block<Reader, 1, 0>(panel, group, x + b, 0, acc[group]);
+  }
+  for (size_t group = 0; group < kLaneGroups; ++group) Simd::store(out + group * Simd::lanes, acc[group][0]);
 }
 
 template <class Reader>
@@ -133,7 +154,7 @@ void dot_codes(const std::byte* panel, size_t blocks, const ActivationBlock* x, 
     if (columns == 3) return dot_columns<Reader, 3>(panel, blocks, x, x_stride, out);
     if (columns == 2) return dot_columns<Reader, 2>(panel, blocks, x, x_stride, out);
   }
-  if (columns == 1) return dot_columns<Reader, 1>(panel, blocks, x, x_stride, out);
+  if (columns == 1) dot_column<Reader>(panel, blocks, x, out);
 }
 
 /// The exact weights of one quad's input `T` (0..3), in float: what the file's block decodes to.
