@@ -21,6 +21,10 @@ constexpr size_t kColumns = Simd::registers == 32   ? 8
                             : Simd::registers == 16 ? 4
                                                     : 1;  // rows of activations held in registers at a time
 
+/// Whether the activations take the signs of the weights.
+template <class Reader, size_t Columns>
+constexpr bool moves_signs = Columns <= Simd::negated_rows && is_signed<Reader>;
+
 /// Where a sum over 32 inputs begins, so that it ends at the sum of (code - zero point) * activation code.
 template <class Reader>
 Simd::I start_of(const ActivationBlock& x) {
@@ -44,15 +48,23 @@ Simd::I half_start_of(const ActivationBlock& x, size_t half) {
 }
 
 /// What a reader says of 32 inputs, read once for all rows of activations.
-template <class Reader>
+template <class Reader, bool MovesSigns>
 struct SubBlock {
-  Simd::I codes[8];
+  Simd::I codes[8], signs, multipliers[2];
   Simd::F scale, half_scales[2], minimum, first_excess;
 
   [[gnu::always_inline]] SubBlock(const Reader& reader, size_t outer, size_t inner) {
-    reader.codes(outer, inner, codes);
+    if constexpr (MovesSigns) {
+      reader.magnitudes(outer, inner, codes);
+      signs = reader.signs(outer, inner);
+    } else {
+      codes_of(reader, outer, inner, codes);
+    }
     scale = reader.scale(outer, inner);
-    if constexpr (Reader::kHalves) {
+    if constexpr (has_multipliers<Reader>) {
+      multipliers[0] = reader.multiplier(outer, inner, 0);
+      multipliers[1] = reader.multiplier(outer, inner, 1);
+    } else if constexpr (Reader::kHalves) {
       half_scales[0] = reader.half_scale(outer, inner, 0);
       half_scales[1] = reader.half_scale(outer, inner, 1);
     }
@@ -65,21 +77,41 @@ struct SubBlock {
   }
 };
 
-template <class Reader>
-[[gnu::always_inline]] inline Simd::F accumulate(const SubBlock<Reader>& weights, const ActivationBlock& x,
+/// The exact dot product of 16 inputs.
+template <int Half, class Reader, bool MovesSigns>
+[[gnu::always_inline]] inline Simd::I half_dot(const SubBlock<Reader, MovesSigns>& weights, const ActivationBlock& x) {
+  if constexpr (MovesSigns)
+    return Simd::dot_signed<Reader::kLargestMagnitude, 4 * Half, 4>(weights.codes, weights.signs, x.codes);
+  else
+    return Simd::dot<Reader::kLargest, 4>(weights.codes + 4 * Half, x.codes + 16 * Half,
+                                          half_start_of<Reader>(x, Half));
+}
+
+/// That of 32.
+template <class Reader, bool MovesSigns>
+[[gnu::always_inline]] inline Simd::I full_dot(const SubBlock<Reader, MovesSigns>& weights, const ActivationBlock& x) {
+  if constexpr (MovesSigns)
+    return Simd::dot_signed<Reader::kLargestMagnitude, 0, 8>(weights.codes, weights.signs, x.codes);
+  else if constexpr (Reader::kZero == 128)
+    return Simd::dot_biased(weights.codes, x.codes, Simd::biased_start(&x.minus_128_sums));
+  else
+    return Simd::dot<Reader::kLargest, 8>(weights.codes, x.codes, start_of<Reader>(x));
+}
+
+template <class Reader, bool MovesSigns>
+[[gnu::always_inline]] inline Simd::F accumulate(const SubBlock<Reader, MovesSigns>& weights, const ActivationBlock& x,
                                                  Simd::F acc) {
   const Simd::F scale = Simd::mul(weights.scale, Simd::set1(x.scale));
-  if constexpr (Reader::kHalves) {
-    const Simd::I first = Simd::dot<Reader::kLargest, 4>(weights.codes, x.codes, half_start_of<Reader>(x, 0));
-    const Simd::I second = Simd::dot<Reader::kLargest, 4>(weights.codes + 4, x.codes + 16, half_start_of<Reader>(x, 1));
-    const Simd::F scaled_first = Simd::mul(Simd::to_float(first), weights.half_scales[0]);
-    acc = Simd::fma(scale, Simd::fma(Simd::to_float(second), weights.half_scales[1], scaled_first), acc);
-  } else if constexpr (Reader::kZero == 128) {
-    const Simd::I dot = Simd::dot_biased(weights.codes, x.codes, Simd::biased_start(&x.minus_128_sums));
+  if constexpr (has_multipliers<Reader>) {
+    const Simd::I dot = Simd::dot_multiplied<Reader::kLargest>(weights.codes, x.codes, weights.multipliers);
     acc = Simd::fma(scale, Simd::to_float(dot), acc);
+  } else if constexpr (Reader::kHalves) {
+    const Simd::F first = Simd::to_float(half_dot<0>(weights, x));
+    const Simd::F second = Simd::to_float(half_dot<1>(weights, x));
+    const Simd::F scaled_first = Simd::mul(first, weights.half_scales[0]);
+    acc = Simd::fma(scale, Simd::fma(second, weights.half_scales[1], scaled_first), acc);
   } else {
-    const Simd::I dot = Simd::dot<Reader::kLargest, 8>(weights.codes, x.codes, start_of<Reader>(x));
-    acc = Simd::fma(scale, Simd::to_float(dot), acc);
+    acc = Simd::fma(scale, Simd::to_float(full_dot(weights, x)), acc);
   }
   if constexpr (Reader::kMinimum) acc = Simd::fma(weights.minimum, Simd::set1(x.scaled_sum), acc);
   if constexpr (Reader::kMinimum && Reader::kHalves)
@@ -102,7 +134,7 @@ template <class Reader, size_t Columns, size_t Ahead>
 #pragma GCC unroll 16
         for (size_t line = 0; line < bytes; line += 64) __builtin_prefetch(block + Ahead + sub * bytes + line);
       }
-      const SubBlock<Reader> weights(reader, outer, inner);
+      const SubBlock<Reader, moves_signs<Reader, Columns>> weights(reader, outer, inner);
 #pragma GCC unroll 8
       for (size_t c = 0; c < Columns; ++c) acc[c] = accumulate(weights, x[c * x_stride + sub], acc[c]);
     }
@@ -183,7 +215,7 @@ void for_each_input(const std::byte* panel, size_t inputs, size_t group, Use use
 #pragma GCC unroll 8
       for (size_t inner = 0; inner < Reader::kUnrolled; ++inner) {
         Simd::I codes[8];
-        reader.codes(outer, inner, codes);
+        codes_of(reader, outer, inner, codes);
         for (size_t quad = 0; quad < 8; ++quad, input += 4) {
           use(input, weight_of<0>(reader, outer, inner, quad, codes[quad]));
           use(input + 1, weight_of<1>(reader, outer, inner, quad, codes[quad]));
