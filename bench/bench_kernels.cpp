@@ -1,7 +1,8 @@
 // Prints what each block type's products reach of the machine's limits, per instruction set: in decode (one row) file
 // bytes per second against the read bandwidth, in a prompt (512 rows) operations per second against back-to-back dot
-// products of registers. Limits and products are measured in turn, each the best of a few rounds, since other programs
-// may share the machine.
+// products of registers. Limits and products are measured in turn, each the best of many, since other programs may
+// share the machine: the decoded matrix is cut into pieces that take a few milliseconds, each measured on its own, and
+// together they are larger than the caches.
 //
 // With --peer, decode is also compared with llama.cpp's kernel of the type (vec_dot over rows of file blocks, whatever
 // instruction set the library was built for), measured in the same turn. Where llama.cpp repacks a type when it loads a
@@ -32,6 +33,7 @@ constexpr size_t kInputs = 4096;
 constexpr size_t kPromptRows = 512;
 constexpr size_t kPromptOutputs = 2048;
 constexpr int kRounds = 7;
+constexpr size_t kPieceMegabytes = 16;
 
 struct Options {
   std::string type, isa, peer;
@@ -69,14 +71,13 @@ std::vector<float> random_rows(size_t count) {
 }
 
 struct Product {
-  Buffer weights;
   std::unique_ptr<compute::Matrix> matrix;
   std::vector<float> x, out;
   size_t rows;
 
-  Product(compute::CpuBackend& backend, const format::BlockType& type, size_t outputs, size_t row_count)
-      : weights(random_weights(type, outputs)),
-        matrix(backend.place({type.code, outputs, kInputs, {weights.data(), weights.size()}})),
+  Product(compute::CpuBackend& backend, const format::BlockType& type, const Buffer& weights, size_t outputs,
+          size_t row_count)
+      : matrix(backend.place({type.code, outputs, kInputs, {weights.data(), weights.size()}})),
         x(random_rows(row_count)),
         out(row_count * outputs),
         rows(row_count) {}
@@ -92,21 +93,34 @@ void settle() { std::this_thread::sleep_for(std::chrono::milliseconds(3)); }
 void measure_decode(compute::CpuBackend& backend, const format::BlockType& type, const Options& options,
                     GgmlPeer* peer) {
   const size_t row_bytes = kInputs / type.values * type.bytes;
-  const size_t outputs = (options.megabytes << 20) / row_bytes / 16 * 16;
-  Product decode(backend, type, outputs, 1);
-  const auto& placed = static_cast<const compute::CpuMatrix&>(*decode.matrix);
-  const std::span<const std::byte> panels(placed.panel(0), placed.panels() * placed.panel_bytes());
+  const size_t outputs = (kPieceMegabytes << 20) / row_bytes / 16 * 16;
   const auto bytes = static_cast<double>(outputs * row_bytes);
+  const size_t pieces = std::max<size_t>(1, options.megabytes / kPieceMegabytes);
+  const Buffer weights = random_weights(type, outputs);
+  const size_t read_size = 4 * kPieceMegabytes << 20;  // as much per way to read
+  Buffer readable(std::max(read_size, options.megabytes << 20), Purpose::other);
+  std::memset(readable.data(), 1, readable.size());
+  std::vector<Product> products;
+  std::vector<Buffer> blocks;
+  for (size_t i = 0; i < pieces; ++i) {
+    products.emplace_back(backend, type, weights, outputs, 1);
+    if (!peer) continue;
+    blocks.emplace_back(weights.size(), Purpose::other);
+    std::memcpy(blocks.back().data(), weights.data(), weights.size());
+  }
   double read = 0, decoded = 0, other = 0;
-  for (int round = 0; round < kRounds; ++round) {
+  for (size_t i = 0; i < kRounds * pieces; ++i) {
+    const size_t part = i % (readable.size() / read_size), piece = i % pieces;
     settle();
-    read = std::max(read, backend.measure_read(panels));
-    decoded = std::max(decoded, bytes / decode.time(backend));
+    read = std::max(read, backend.measure_read({readable.data() + part * read_size, read_size}));
+    decoded = std::max(decoded, bytes / products[piece].time(backend));
     if (!peer) continue;
     settle();
-    const double time =
-        seconds([&] { peer->multiply(type, {decode.weights.data(), decode.weights.size()}, decode.x, decode.out); });
-    other = std::max(other, bytes / time);
+    const Buffer& file = blocks[piece];
+    const auto other_product = [&] {
+      peer->multiply(type, {file.data(), file.size()}, products[piece].x, products[piece].out);
+    };
+    other = std::max(other, bytes / seconds(other_product));
   }
   std::printf("%-8s %-11s %7.2f GB/s %5.0f %%", std::string(type.name).c_str(),
               std::string(backend.instruction_set()).c_str(), decoded / 1e9, 100 * decoded / read);
@@ -114,7 +128,7 @@ void measure_decode(compute::CpuBackend& backend, const format::BlockType& type,
 }
 
 void measure_prompt(compute::CpuBackend& backend, const format::BlockType& type) {
-  Product prompt(backend, type, kPromptOutputs, kPromptRows);
+  Product prompt(backend, type, random_weights(type, kPromptOutputs), kPromptOutputs, kPromptRows);
   double limit = 0, reached = 0;
   for (int round = 0; round < kRounds; ++round) {
     limit = std::max(limit, backend.measure_integer());
