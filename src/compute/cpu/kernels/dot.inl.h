@@ -28,9 +28,10 @@ constexpr bool moves_signs = Columns <= Simd::negated_rows && is_signed<Reader>;
 /// Where a sum over 32 inputs begins, so that it ends at the sum of (code - zero point) * activation code.
 template <class Reader>
 Simd::I start_of(const ActivationBlock& x) {
-  static_assert(Reader::kZero == 0 || Reader::kZero == 8 || Reader::kZero == 16 || Reader::kZero == 32 ||
-                Reader::kZero == 64);
+  static_assert(Reader::kZero == 0 || Reader::kZero == 1 || Reader::kZero == 8 || Reader::kZero == 16 ||
+                Reader::kZero == 32 || Reader::kZero == 64);
   if constexpr (Reader::kZero == 0) return Simd::iset1(0);
+  if constexpr (Reader::kZero == 1) return Simd::iset1(x.minus_8_sums >> 3);
   if constexpr (Reader::kZero == 8) return Simd::iset1(x.minus_8_sums);
   const Simd::I minus_16 = Simd::iset1(x.minus_16_sums);
   if constexpr (Reader::kZero == 32) return Simd::left<1>(minus_16);

@@ -104,12 +104,9 @@ struct Simd {
   static I short_lanes(const std::byte* p) {
     return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
-  static I triple_bytes(I a) { return _mm256_add_epi8(_mm256_add_epi8(a, a), a); }
-  /// Averages round up, so they are taken of complements: twice the mean with a smaller one gives a/2, then 3a/4.
-  static I three_quarters(I a) {
-    const I ones = _mm256_set1_epi8(-1), complement = _mm256_xor_si256(a, ones);
-    return _mm256_xor_si256(_mm256_avg_epu8(complement, _mm256_avg_epu8(complement, ones)), ones);
-  }
+  /// The low or high 16 bits of each unsigned 16-bit number times the factor.
+  static I low_products(I a, int16_t factor) { return _mm256_mullo_epi16(a, _mm256_set1_epi16(factor)); }
+  static I high_products(I a, int16_t factor) { return _mm256_mulhi_epu16(a, _mm256_set1_epi16(factor)); }
   static I lookup(const uint8_t (&table)[16], I a) {
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))),
                                a);

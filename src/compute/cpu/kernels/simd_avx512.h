@@ -86,12 +86,8 @@ struct Simd {
   static I short_lanes(const std::byte* p) {
     return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
-  static I triple_bytes(I a) { return _mm512_add_epi8(_mm512_add_epi8(a, a), a); }
-  /// As in simd_avx2.h.
-  static I three_quarters(I a) {
-    const I ones = _mm512_set1_epi8(-1), complement = _mm512_xor_si512(a, ones);
-    return _mm512_xor_si512(_mm512_avg_epu8(complement, _mm512_avg_epu8(complement, ones)), ones);
-  }
+  static I low_products(I a, int16_t factor) { return _mm512_mullo_epi16(a, _mm512_set1_epi16(factor)); }
+  static I high_products(I a, int16_t factor) { return _mm512_mulhi_epu16(a, _mm512_set1_epi16(factor)); }
   static I lookup(const uint8_t (&table)[16], I a) {
     return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))), a);
   }

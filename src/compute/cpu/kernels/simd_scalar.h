@@ -189,6 +189,13 @@ struct Simd {
       return int32_t{half};
     });
   }
+  template <class Short>
+  static I map_shorts(I a, Short number) {
+    return imap([&](int i) {
+      const auto word = static_cast<uint32_t>(a.v[i]);
+      return static_cast<int32_t>(number(word & 0xffff) | number(word >> 16) << 16);
+    });
+  }
   template <class Byte>
   static I map_bytes(I a, Byte byte) {
     return imap([&](int i) {
@@ -197,13 +204,12 @@ struct Simd {
       return static_cast<int32_t>(word);
     });
   }
-  /// Three times each byte, modulo 256.
-  static I triple_bytes(I a) {
-    return map_bytes(a, [](uint32_t b) { return 3 * b; });
+  /// The low or high 16 bits of each unsigned 16-bit number times the factor.
+  static I low_products(I a, int16_t factor) {
+    return map_shorts(a, [&](uint32_t x) { return x * static_cast<uint32_t>(factor) & 0xffff; });
   }
-  /// floor(3 * byte / 4) of each byte.
-  static I three_quarters(I a) {
-    return map_bytes(a, [](uint32_t b) { return 3 * b / 4; });
+  static I high_products(I a, int16_t factor) {
+    return map_shorts(a, [&](uint32_t x) { return x * static_cast<uint32_t>(factor) >> 16; });
   }
   /// The table's entry for the low 4 bits of each byte, which is below 128.
   static I lookup(const uint8_t (&table)[16], I a) {

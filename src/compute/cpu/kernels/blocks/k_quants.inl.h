@@ -178,19 +178,16 @@ struct Q6_KReader {
       half_scales[4 * w + 3] = Simd::to_float(Simd::signed_byte<3>(four));
     }
   }
-  /// Sub-block `s` of the 128 values of `half`.
-  void codes(size_t half, size_t s, Simd::I (&out)[8]) const {
-    const std::byte* low = words + 1536 * half + 512 * (s & 1);
-    const std::byte* high = words + 1536 * half + 1024;
-    for (int j = 0; j < 8; ++j) {
-      const Simd::I nibbles = Simd::words(low + 64 * j), pairs = Simd::words(high + 64 * j);
-      const Simd::I low_bits = Simd::mask_words(s >> 1 ? Simd::right<4>(nibbles) : nibbles, 0x0f0f0f0f);
-      // The pair at bit 2 s of each byte goes to bits 4 and 5.
-      const Simd::I shifted = s == 0   ? Simd::left<4>(pairs)
-                              : s == 1 ? Simd::left<2>(pairs)
-                              : s == 2 ? pairs
-                                       : Simd::right<2>(pairs);
-      out[j] = Simd::or_masked(low_bits, shifted, 0x30303030);
+  void codes(size_t outer, size_t s, Simd::I (&out)[8]) const {
+    for (size_t half = 0; half < 2; ++half) {
+      const std::byte* at = words + 1536 * outer + 384 * s + 192 * half;
+      const Simd::I a = Simd::words(at), b = Simd::words(at + 64), c = Simd::words(at + 128);
+      out[4 * half] = Simd::mask_words(a, 0x3f3f3f3f);
+      out[4 * half + 1] = Simd::mask_words(b, 0x3f3f3f3f);
+      out[4 * half + 2] = Simd::mask_words(c, 0x3f3f3f3f);
+      const Simd::I low = Simd::mask_words(Simd::right<6>(a), 0x03030303);
+      out[4 * half + 3] =
+          Simd::or_masked(Simd::or_masked(low, Simd::right<4>(b), 0x0c0c0c0c), Simd::right<2>(c), 0x30303030);
     }
   }
   Simd::F scale(size_t, size_t) const { return d; }

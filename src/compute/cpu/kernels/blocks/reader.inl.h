@@ -61,15 +61,6 @@ inline Simd::I nibble(Simd::I words, size_t index) {
   return Simd::mask_words(moved, 15);
 }
 
-/// The 2-bit codes at bits 2 * place of 32 bytes, moved to bits 3 and 4: 8 times the code.
-inline Simd::I eightfold_pairs(Simd::I words, size_t place) {
-  const Simd::I moved = place == 0   ? Simd::left<3>(words)
-                        : place == 1 ? Simd::left<1>(words)
-                        : place == 2 ? Simd::right<1>(words)
-                                     : Simd::right<3>(words);
-  return Simd::mask_words(moved, 0x18181818);
-}
-
 template <class Reader>
 constexpr bool is_signed = requires(const Reader& reader) { reader.signs(0, 0); };
 
