@@ -63,17 +63,17 @@ inline std::byte* pack_bytes(const std::byte* const (&rows)[kPanelRows], size_t 
   return panel;
 }
 
-/// Writes the fifth bits of 32 values per row as 8 words of 64 bits: bit 4 * lane + t of word j belongs to value 4 * j
-/// + t. `bits(lane)` yields a row's 32 bits, bit i for value i. Returns the end.
+/// Writes the fifth bits of 32 values per row as a word: value 4 q + t has its bit at bit q of byte t. `bits(lane)`
+/// yields a row's 32 bits, bit i for value i. Returns the end.
 template <class Bits>
 std::byte* pack_fifth_bits(Bits bits, std::byte* panel) {
-  uint64_t words[8] = {};
-  for (size_t lane = 0; lane < kPanelRows; ++lane) {
+  const auto word = [&](size_t lane) {
     const uint32_t row = bits(lane);
-    for (size_t j = 0; j < 8; ++j) words[j] |= uint64_t{row >> 4 * j & 15} << 4 * lane;
-  }
-  std::memcpy(panel, words, sizeof words);
-  return panel + sizeof words;
+    uint32_t spread = 0;
+    for (size_t i = 0; i < 32; ++i) spread |= (row >> i & 1) << (8 * (i % 4) + i / 4);
+    return spread;
+  };
+  return pack_lanes<uint32_t>(word, panel);
 }
 
 /// The 6-bit scale and minimum of sub-block j (0..7) in the 12 packed bytes of Q4_K and Q5_K. Source: ggml's

@@ -6,8 +6,8 @@
 // IQ1_M: a scale per 16 values and a sign per octet. File: 32 low bytes of entries, 16 bytes with per octet a nibble of
 // 3 high bits and the sign, 4 words of 4 scales of 3 bits, whose top nibbles together are the half d (lowest first).
 //
-// Panels, side by side for 16 rows. IQ1_S: halves d, then per sub-block its word and 4 low entry bytes. IQ1_M: the 4
-// words, then per sub-block 2 bytes of nibbles and 4 low entry bytes.
+// Panels, side by side for 16 rows. IQ1_S: halves d, then per sub-block its half word and the word of low entry bytes.
+// IQ1_M: the 4 half words, then per sub-block the half word of 4 nibbles and the word of low entry bytes.
 #include <cmath>
 
 #include "format/blocks/blocks.h"
@@ -35,7 +35,7 @@ void decode_s(const std::byte* block, float* values) {
 
 void pack_s(Rows rows, std::byte* panel) {
   panel = pack_halves(rows, 0, panel);
-  for (size_t s = 0; s < 8; ++s) panel = pack_bytes(rows, 2 + 4 * s, 4, pack_halves(rows, 34 + 2 * s, panel));
+  for (size_t s = 0; s < 8; ++s) panel = pack_words(rows, 2 + 4 * s, 1, pack_halves(rows, 34 + 2 * s, panel));
 }
 
 void set_s_deviation(std::byte* block, float deviation) { store(block, float_to_half(deviation / 7.19F)); }
@@ -54,7 +54,7 @@ void decode_m(const std::byte* block, float* values) {
 
 void pack_m(Rows rows, std::byte* panel) {
   for (size_t i = 0; i < 4; ++i) panel = pack_halves(rows, 48 + 2 * i, panel);
-  for (size_t s = 0; s < 8; ++s) panel = pack_bytes(rows, 4 * s, 4, pack_bytes(rows, 32 + 2 * s, 2, panel));
+  for (size_t s = 0; s < 8; ++s) panel = pack_words(rows, 4 * s, 1, pack_halves(rows, 32 + 2 * s, panel));
 }
 
 void set_m_deviation(std::byte* block, float deviation) {

@@ -5,10 +5,10 @@
 // IQ2_XS file: half d, 32 words of 9 bits entry and 7 signs, 8 bytes of scales (low nibble: 16 values, high: the next).
 // IQ2_S file: half d, 32 low bytes of entries, 32 bytes of signs, 8 bytes of high entry bits (2 each), 8 of scales.
 //
-// Panels begin with 16 halves d. Bytes below lie side by side for 16 rows, signs as signs.h and pack_fifth_bits say.
-// IQ2_XXS, per pair of sub-blocks: a byte of scales (low nibble the even one's), and twice signs, 4 entries.
-// IQ2_XS, per pair: a byte with the entries' ninth bits, and twice the byte of scales, signs, 4 low entry bytes.
-// IQ2_S, per sub-block: the byte of scales, the byte of high bits, signs, 4 low entry bytes.
+// Panels begin with 16 halves d. Then per sub-block, side by side for 16 rows, signs as signs.h says:
+// IQ2_XXS: the word of entries, the signs with the scale on top.
+// IQ2_XS: the byte of scales, the word of low entry bytes, the signs with the entries' ninth bits on top.
+// IQ2_S: the byte of scales, the byte of high entry bits, the word of low entry bytes, the signs.
 #include "format/blocks/codebooks.h"
 #include "format/blocks/signs.h"
 #include "format/fit/grid.h"
@@ -34,12 +34,11 @@ void decode_xxs(const std::byte* block, float* values) {
 
 void pack_xxs(Rows rows, std::byte* panel) {
   panel = pack_halves(rows, 0, panel);
-  const auto word = [&](size_t lane, size_t s) { return load<uint32_t>(rows[lane] + 6 + 8 * s); };
   for (size_t s = 0; s < 8; ++s) {
-    const auto scales = [&](size_t lane) { return word(lane, s) >> 28 | word(lane, s + 1) >> 28 << 4; };
-    if (s % 2 == 0) panel = pack_lanes<uint8_t>(scales, panel);
-    panel = pack_seven_signs([&](size_t lane, size_t octet) { return word(lane, s) >> 7 * octet & 127; }, panel);
-    panel = pack_bytes(rows, 2 + 8 * s, 4, panel);
+    const auto word = [&](size_t lane) { return load<uint32_t>(rows[lane] + 6 + 8 * s); };
+    panel = pack_words(rows, 2 + 8 * s, 1, panel);
+    panel = pack_signs([&](size_t lane, size_t octet) { return word(lane) >> 7 * octet & 127; },
+                       [&](size_t lane) { return word(lane) >> 28; }, panel);
   }
 }
 
@@ -53,17 +52,17 @@ void decode_xs(const std::byte* block, float* values) {
 
 void pack_xs(Rows rows, std::byte* panel) {
   panel = pack_halves(rows, 0, panel);
-  const auto word = [&](size_t lane, size_t octet) { return load<uint16_t>(rows[lane] + 2 + 2 * octet); };
   for (size_t s = 0; s < 8; ++s) {
-    const auto ninth_bits = [&](size_t lane) {
-      unsigned bits = 0;
-      for (size_t o = 0; o < 8; ++o) bits |= (word(lane, 4 * s + o) >> 8 & 1U) << o;
+    const auto word = [&](size_t lane, size_t o) { return uint32_t{load<uint16_t>(rows[lane] + 2 + 8 * s + 2 * o)}; };
+    const auto collect = [&](size_t lane, unsigned shift, unsigned mask, unsigned width) {
+      uint32_t bits = 0;
+      for (size_t o = 0; o < 4; ++o) bits |= (word(lane, o) >> shift & mask) << width * o;
       return bits;
     };
-    if (s % 2 == 0) panel = pack_lanes<uint8_t>(ninth_bits, panel);
     panel = pack_bytes(rows, 66 + s, 1, panel);
-    panel = pack_seven_signs([&](size_t lane, size_t octet) { return word(lane, 4 * s + octet) >> 9; }, panel);
-    for (size_t o = 0; o < 4; ++o) panel = pack_bytes(rows, 2 + 2 * (4 * s + o), 1, panel);
+    panel = pack_lanes<uint32_t>([&](size_t lane) { return collect(lane, 0, 255, 8); }, panel);
+    panel = pack_signs([&](size_t lane, size_t octet) { return word(lane, octet) >> 9; },
+                       [&](size_t lane) { return collect(lane, 8, 1, 1); }, panel);
   }
 }
 
@@ -79,8 +78,9 @@ void pack_s(Rows rows, std::byte* panel) {
   panel = pack_halves(rows, 0, panel);
   for (size_t s = 0; s < 8; ++s) {
     panel = pack_bytes(rows, 66 + s, 1, pack_bytes(rows, 74 + s, 1, panel));
-    panel = pack_fifth_bits([&](size_t lane) { return load<uint32_t>(rows[lane] + 34 + 4 * s); }, panel);
-    panel = pack_bytes(rows, 2 + 4 * s, 4, panel);
+    panel = pack_words(rows, 2 + 4 * s, 1, panel);
+    panel = pack_signs([&](size_t lane, size_t octet) { return byte_at(rows[lane], 34 + 4 * s + octet); },
+                       [](size_t) { return 0; }, panel);
   }
 }
 

@@ -6,9 +6,10 @@
 // low bytes of entries, 8 bytes of their ninth bits, 32 bytes of signs, 4 bytes of scales (low nibble the even
 // sub-block's).
 //
-// Panels begin with 16 halves d. Bytes below lie side by side for 16 rows, signs as signs.h and pack_fifth_bits say.
-// IQ3_XXS, per pair of sub-blocks: a byte of scales (low nibble the even one's), and twice signs, 8 entries.
-// IQ3_S, per pair: the byte of scales, and twice the byte of ninth bits, signs, 8 low entry bytes.
+// Panels begin with 16 halves d. The rest lies side by side for 16 rows, signs as signs.h says.
+// IQ3_XXS, per sub-block: the 2 words of entries, the signs with the scale on top.
+// IQ3_S, per pair of sub-blocks: the byte of scales, and twice the byte of ninth bits, 2 words of low entry bytes, the
+// signs.
 #include "format/blocks/codebooks.h"
 #include "format/blocks/signs.h"
 #include "format/fit/grid.h"
@@ -32,12 +33,11 @@ void decode_xxs(const std::byte* block, float* values) {
 
 void pack_xxs(Rows rows, std::byte* panel) {
   panel = pack_halves(rows, 0, panel);
-  const auto word = [&](size_t lane, size_t s) { return load<uint32_t>(rows[lane] + 66 + 4 * s); };
   for (size_t s = 0; s < 8; ++s) {
-    const auto scales = [&](size_t lane) { return word(lane, s) >> 28 | word(lane, s + 1) >> 28 << 4; };
-    if (s % 2 == 0) panel = pack_lanes<uint8_t>(scales, panel);
-    panel = pack_seven_signs([&](size_t lane, size_t octet) { return word(lane, s) >> 7 * octet & 127; }, panel);
-    panel = pack_bytes(rows, 2 + 8 * s, 8, panel);
+    const auto word = [&](size_t lane) { return load<uint32_t>(rows[lane] + 66 + 4 * s); };
+    panel = pack_words(rows, 2 + 8 * s, 2, panel);
+    panel = pack_signs([&](size_t lane, size_t octet) { return word(lane) >> 7 * octet & 127; },
+                       [&](size_t lane) { return word(lane) >> 28; }, panel);
   }
 }
 
@@ -58,8 +58,9 @@ void pack_s(Rows rows, std::byte* panel) {
   for (size_t s = 0; s < 8; ++s) {
     if (s % 2 == 0) panel = pack_bytes(rows, 106 + s / 2, 1, panel);
     panel = pack_bytes(rows, 66 + s, 1, panel);
-    panel = pack_fifth_bits([&](size_t lane) { return load<uint32_t>(rows[lane] + 74 + 4 * s); }, panel);
-    panel = pack_bytes(rows, 2 + 8 * s, 8, panel);
+    panel = pack_words(rows, 2 + 8 * s, 2, panel);
+    panel = pack_signs([&](size_t lane, size_t octet) { return byte_at(rows[lane], 74 + 4 * s + octet); },
+                       [](size_t) { return 0; }, panel);
   }
 }
 

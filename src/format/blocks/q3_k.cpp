@@ -1,8 +1,8 @@
 // Q3_K: 256 values in 16 sub-blocks of 16, value = d * (scale - 32) * (code - 4), with 6-bit scales and 3-bit codes.
 // File: 32 bytes of third bits (bit n / 32 of byte n % 32 for value n), 64 bytes of low bit pairs as in Q2_K, 12 bytes
-// of scales, half d. Panel: 16 halves d, 3 words of scales, then per half of 128 values 4 words of third bits and 8 of
-// bit pairs, each for 16 rows side by side. The third bits of 4 values share the low nibbles of a word (quads 0..3 of
-// their sub-blocks) or the high ones (quads 4..7), bit s of a nibble for sub-block s.
+// of scales, half d. Panel: 16 halves d, 3 words of scales, then per 32 values 3 words of codes, each for 16 rows side
+// by side. With quad q the values 4 q to 4 q + 3, one in each byte, the words hold, from the lowest bits of the bytes
+// on: quads 0, 1 and the low 2 bits of 6; quads 2, 3 and the low 2 bits of 7; quads 4, 5 and the third bits of 6 and 7.
 #include "format/blocks/blocks.h"
 #include "format/fit/uniform.h"
 
@@ -14,28 +14,38 @@ int scale_of(const std::byte* scales, size_t k) {
   return (byte_at(scales, k % 8) >> k / 8 * 4 & 15) | (byte_at(scales, 8 + k % 4) >> k / 4 * 2 & 3) << 4;
 }
 
+unsigned code(const std::byte* block, size_t n) {
+  const unsigned low = byte_at(block, 32 + n / 128 * 32 + n % 32) >> n / 32 % 4 * 2 & 3;
+  const unsigned third = byte_at(block, n % 32) >> n / 32 & 1;
+  return low | third << 2;
+}
+
 void decode(const std::byte* block, float* values) {
   const float d = half_to_float(load<uint16_t>(block + 108));
   for (size_t n = 0; n < 256; ++n) {
-    const int low = byte_at(block, 32 + n / 128 * 32 + n % 32) >> n / 32 % 4 * 2 & 3;
-    const int third = byte_at(block, n % 32) >> n / 32 & 1;
     const float scale = d * static_cast<float>(scale_of(block + 96, n / 16) - 32);
-    values[n] = scale * static_cast<float>((low | third << 2) - 4);
+    values[n] = scale * static_cast<float>(static_cast<int>(code(block, n)) - 4);
   }
+}
+
+/// Byte t of word w of the 32 values from n on.
+unsigned code_byte(const std::byte* block, size_t n, size_t w, size_t t) {
+  const auto of_quad = [&](size_t q) { return code(block, n + 4 * q + t); };
+  const unsigned two = of_quad(2 * w) | of_quad(2 * w + 1) << 3;
+  return w < 2 ? two | (of_quad(6 + w) & 3) << 6 : two | of_quad(6) >> 2 << 6 | of_quad(7) >> 2 << 7;
 }
 
 void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
   panel = pack_words(rows, 96, 3, pack_halves(rows, 108, panel));
-  for (size_t half = 0; half < 2; ++half) {
-    for (size_t j = 0; j < 4; ++j) {
-      const auto nibbles = [&](size_t lane) {
-        const uint32_t low = load<uint32_t>(rows[lane] + 4 * j) >> 4 * half & 0x0f0f0f0f;
-        const uint32_t high = load<uint32_t>(rows[lane] + 16 + 4 * j) >> 4 * half & 0x0f0f0f0f;
-        return low | high << 4;
+  for (size_t n = 0; n < 256; n += 32) {
+    for (size_t w = 0; w < 3; ++w) {
+      const auto word = [&](size_t lane) {
+        uint32_t bytes = 0;
+        for (size_t t = 0; t < 4; ++t) bytes |= code_byte(rows[lane], n, w, t) << 8 * t;
+        return bytes;
       };
-      panel = pack_lanes<uint32_t>(nibbles, panel);
+      panel = pack_lanes<uint32_t>(word, panel);
     }
-    panel = pack_words(rows, 32 + 32 * half, 8, panel);
   }
 }
 

@@ -1,5 +1,5 @@
 // Q5_0: 32 values, value = d * (code - 16). File: half d, 32 fifth bits (bit i for value i), 16 bytes of low codes as
-// in Q4_0. Panel: 16 halves d, 8 words of 64 fifth bits, 4 vectors of code words as in Q4_0.
+// in Q4_0. Panel: 16 halves d, a word of fifth bits, 4 vectors of code words as in Q4_0.
 #include "format/blocks/blocks.h"
 #include "format/fit/uniform.h"
 

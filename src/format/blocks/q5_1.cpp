@@ -1,5 +1,5 @@
 // Q5_1: 32 values, value = d * code + m. File: half d, half m, 32 fifth bits, 16 bytes of low codes, as in Q5_0.
-// Panel: 16 halves d, 16 halves m, 8 words of 64 fifth bits, 4 vectors of code words.
+// Panel: 16 halves d, 16 halves m, a word of fifth bits, 4 vectors of code words.
 #include "format/blocks/blocks.h"
 #include "format/fit/affine.h"
 

@@ -1,6 +1,6 @@
 // Q5_K: as Q4_K with 5-bit codes. File: half d, half dmin, 12 bytes of scales and minima, 32 bytes of fifth bits (bit j
 // of byte i: value i of sub-block j), 128 bytes of low codes. Panel: the first 4 words for 16 rows side by side, then
-// per sub-block 8 words of 64 fifth bits, then the 32 code words.
+// per sub-block a word of fifth bits, then the 32 code words.
 #include "format/blocks/blocks.h"
 #include "format/fit/affine.h"
 

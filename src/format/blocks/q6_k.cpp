@@ -1,29 +1,45 @@
 // Q6_K: 256 values in 16 sub-blocks of 16, value = d * scale * (code - 32), scale signed 8 bits.
 // File: 128 bytes of low nibbles, 64 bytes of high bit pairs, 16 scales, half d. Per half of 128 values, value 32 s + i
 // has its low nibble in byte 32 (s & 1) + i (high nibble for s > 1) and its high bits at bit 2 s of byte i. Panel: 16
-// halves d, 4 scale words, then per half of 128 values 16 low words and 8 high words, each for 16 rows side by side.
+// halves d, 4 scale words, then per 16 values 3 words of codes, each for 16 rows side by side. Byte t of the words
+// holds the codes of values t, 4 + t and 8 + t in its low bits; the upper 2 bits together are the code of value 12 + t.
 #include "format/blocks/blocks.h"
 #include "format/fit/uniform.h"
 
 namespace terrace::format {
 namespace {
 
+unsigned code(const std::byte* block, size_t n) {
+  const size_t half = n / 128, s = n / 32 % 4, i = n % 32;
+  const unsigned low = byte_at(block, 64 * half + 32 * (s & 1) + i) >> (s >> 1) * 4 & 15;
+  const unsigned high = byte_at(block, 128 + 32 * half + i) >> 2 * s & 3;
+  return low | high << 4;
+}
+
 void decode(const std::byte* block, float* values) {
   const float d = half_to_float(load<uint16_t>(block + 208));
   for (size_t n = 0; n < 256; ++n) {
-    const size_t half = n / 128, s = n / 32 % 4, i = n % 32;
-    const int low = byte_at(block, 64 * half + 32 * (s & 1) + i) >> (s >> 1) * 4 & 15;
-    const int high = byte_at(block, 128 + 32 * half + i) >> 2 * s & 3;
     const auto scale = static_cast<int8_t>(byte_at(block, 192 + n / 16));
-    values[n] = d * static_cast<float>(scale) * static_cast<float>((low | high << 4) - 32);
+    values[n] = d * static_cast<float>(scale) * static_cast<float>(static_cast<int>(code(block, n)) - 32);
   }
 }
 
 void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
   panel = pack_halves(rows, 208, panel);
   panel = pack_words(rows, 192, 4, panel);
-  for (size_t half = 0; half < 2; ++half)
-    panel = pack_words(rows, 128 + 32 * half, 8, pack_words(rows, 64 * half, 16, panel));
+  for (size_t n = 0; n < 256; n += 16) {
+    for (size_t w = 0; w < 3; ++w) {
+      const auto word = [&](size_t lane) {
+        uint32_t bytes = 0;
+        for (size_t t = 0; t < 4; ++t) {
+          const unsigned part = code(rows[lane], n + 12 + t) >> 2 * w & 3;
+          bytes |= (code(rows[lane], n + 4 * w + t) | part << 6) << 8 * t;
+        }
+        return bytes;
+      };
+      panel = pack_lanes<uint32_t>(word, panel);
+    }
+  }
 }
 
 void set_deviation(std::byte* block, float deviation) { store(block + 208, float_to_half(deviation / 1365.0F)); }

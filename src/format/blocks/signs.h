@@ -12,21 +12,20 @@ inline uint8_t complete_signs(uint32_t seven) {
   return static_cast<uint8_t>(seven | static_cast<uint32_t>(std::popcount(seven) & 1) << 7);
 }
 
-/// Writes the first seven signs of 4 octets per row, `seven(lane, octet)`: 4 words of 64 bits with the signs of each
-/// octet's first 4 values, 4 bits per lane, then 4 of 48 bits with those of the next 3 values. Returns the end.
-template <class Seven>
-std::byte* pack_seven_signs(Seven seven, std::byte* panel) {
-  uint64_t first[4] = {}, rest[4] = {};
-  for (size_t lane = 0; lane < kPanelRows; ++lane) {
-    for (size_t octet = 0; octet < 4; ++octet) {
-      const uint64_t signs = seven(lane, octet);
-      first[octet] |= (signs & 15) << 4 * lane;
-      rest[octet] |= (signs >> 4 & 7) << 3 * lane;
+/// Writes a word per row with the signs of 4 octets, `octet(lane, o)`: value 8 o + 4 h + p has its sign at bit o + 4 h
+/// of byte p, so that a shift moves those of 4 consecutive values to the tops of the bytes. Where an octet has 7 signs,
+/// the 4 highest bits of the word are free for `top(lane)`. Returns the end.
+template <class Octet, class Top>
+std::byte* pack_signs(Octet octet, Top top, std::byte* panel) {
+  const auto word = [&](size_t lane) {
+    uint32_t bits = static_cast<uint32_t>(top(lane)) << 28;
+    for (size_t o = 0; o < 4; ++o) {
+      const uint32_t signs = octet(lane, o);
+      for (size_t i = 0; i < 8; ++i) bits |= (signs >> i & 1) << (8 * (i % 4) + o + 4 * (i / 4));
     }
-  }
-  std::memcpy(panel, first, sizeof first);
-  for (size_t octet = 0; octet < 4; ++octet) std::memcpy(panel + sizeof first + 6 * octet, &rest[octet], 6);
-  return panel + sizeof first + 24;
+    return bits;
+  };
+  return pack_lanes<uint32_t>(word, panel);
 }
 
 /// Values of one codebook entry.

@@ -5,30 +5,32 @@
 namespace terrace::compute::codebooks {
 namespace {
 
-/// Each entry with code(value) as its bytes.
-template <class Word, class Book, class Code>
-constexpr Table<Word, Book::kEntries> expanded(const Book& book, Code code) {
-  static_assert(sizeof(Word) == Book::kRun);
-  Table<Word, Book::kEntries> table = {};
-  for (size_t entry = 0; entry < Book::kEntries; ++entry) {
-    for (size_t i = 0; i < Book::kRun; ++i)
-      table.words[entry] |= static_cast<Word>(code(book.value(entry, i))) << 8 * i;
+template <size_t Entries>
+constexpr Table<Entries> octets(const format::Codebook<Entries, 8, 2>& book) {
+  Table<Entries> table = {};
+  for (size_t entry = 0; entry < Entries; ++entry) {
+    for (size_t i = 0; i < 8; ++i)
+      table.words[entry] |= (uint32_t{book.entries[entry]} >> 2 * i & 3) << (8 * (i % 4) + i / 4 * 4);
   }
   return table;
 }
 
-constexpr auto plus_64 = [](int value) { return value + 64; };
+template <size_t Entries>
+constexpr Table<Entries> quads(const format::Codebook<Entries, 4, 3>& book, int divisor) {
+  Table<Entries> table = {};
+  for (size_t entry = 0; entry < Entries; ++entry) {
+    for (size_t i = 0; i < 4; ++i) table.words[entry] |= static_cast<uint32_t>(book.value(entry, i) / divisor) << 8 * i;
+  }
+  return table;
+}
 
 }  // namespace
 
-constexpr Table<uint64_t, 256> kIq2XxsOctets = expanded<uint64_t>(format::kIq2XxsCodebook, plus_64);
-constexpr Table<uint64_t, 512> kIq2XsOctets = expanded<uint64_t>(format::kIq2XsCodebook, plus_64);
-constexpr Table<uint64_t, 1024> kIq2SOctets = expanded<uint64_t>(format::kIq2SCodebook, plus_64);
-constexpr Table<uint32_t, 256> kIq3XxsQuads =
-    expanded<uint32_t>(format::kIq3XxsCodebook, [](int value) { return value / 2 + 32; });
-constexpr Table<uint32_t, 512> kIq3SQuads =
-    expanded<uint32_t>(format::kIq3SCodebook, [](int value) { return value + 16; });
-constexpr Table<uint64_t, 2048> kIq1Octets =
-    expanded<uint64_t>(format::kIq1Codebook, [](int value) { return 16 * value + 34; });
+constexpr Table<256> kIq2XxsOctets = octets(format::kIq2XxsCodebook);
+constexpr Table<512> kIq2XsOctets = octets(format::kIq2XsCodebook);
+constexpr Table<1024> kIq2SOctets = octets(format::kIq2SCodebook);
+constexpr Table<2048> kIq1Octets = octets(format::kIq1Codebook);
+constexpr Table<256> kIq3XxsQuads = quads(format::kIq3XxsCodebook, 2);
+constexpr Table<512> kIq3SQuads = quads(format::kIq3SCodebook, 1);
 
 }  // namespace terrace::compute::codebooks

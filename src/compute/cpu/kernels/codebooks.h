@@ -1,4 +1,4 @@
-// The codebooks as the kernels look them up: an entry's values as bytes, ready to be codes.
+// The codebooks as the kernels look them up: an entry's values in a word of 32 bits.
 #pragma once
 
 #include <cstddef>
@@ -6,16 +6,18 @@
 
 namespace terrace::compute::codebooks {
 
-template <class Word, size_t Entries>
+template <size_t Entries>
 struct Table {
-  Word words[Entries];
+  uint32_t words[Entries];
 };
 
-extern const Table<uint64_t, 256> kIq2XxsOctets;  ///< magnitude + 64
-extern const Table<uint64_t, 512> kIq2XsOctets;   ///< magnitude + 64
-extern const Table<uint64_t, 1024> kIq2SOctets;   ///< magnitude + 64
-extern const Table<uint32_t, 256> kIq3XxsQuads;   ///< magnitude / 2 + 32
-extern const Table<uint32_t, 512> kIq3SQuads;     ///< magnitude + 16
-extern const Table<uint64_t, 2048> kIq1Octets;    ///< 16 * value + 34
+// Octets: which of the codebook's levels each value is, value i in the low half of byte i, value 4 + i in the high one.
+extern const Table<256> kIq2XxsOctets;
+extern const Table<512> kIq2XsOctets;
+extern const Table<1024> kIq2SOctets;
+extern const Table<2048> kIq1Octets;
+// Quads: a byte per magnitude.
+extern const Table<256> kIq3XxsQuads;  ///< half of it
+extern const Table<512> kIq3SQuads;
 
 }  // namespace terrace::compute::codebooks

@@ -16,17 +16,22 @@
 namespace {
 
 // Decode reads this many bytes ahead: the hardware's own prefetch begins anew with each page.
-constexpr size_t kPrefetch = 2048;
+constexpr size_t kPrefetch = 4096;
 constexpr size_t kColumns = Simd::registers == 32   ? 8
                             : Simd::registers == 16 ? 4
                                                     : 1;  // rows of activations held in registers at a time
 
+/// Whether the activations take the signs of the weights.
+template <class Reader, size_t Columns>
+constexpr bool moves_signs = Columns <= Simd::negated_rows && is_signed<Reader>;
+
 /// Where a sum over 32 inputs begins, so that it ends at the sum of (code - zero point) * activation code.
 template <class Reader>
 Simd::I start_of(const ActivationBlock& x) {
-  static_assert(Reader::kZero == 0 || Reader::kZero == 8 || Reader::kZero == 16 || Reader::kZero == 32 ||
-                Reader::kZero == 64);
+  static_assert(Reader::kZero == 0 || Reader::kZero == 1 || Reader::kZero == 8 || Reader::kZero == 16 ||
+                Reader::kZero == 32 || Reader::kZero == 64);
   if constexpr (Reader::kZero == 0) return Simd::iset1(0);
+  if constexpr (Reader::kZero == 1) return Simd::iset1(x.minus_8_sums >> 3);
   if constexpr (Reader::kZero == 8) return Simd::iset1(x.minus_8_sums);
   const Simd::I minus_16 = Simd::iset1(x.minus_16_sums);
   if constexpr (Reader::kZero == 32) return Simd::left<1>(minus_16);
@@ -44,15 +49,23 @@ Simd::I half_start_of(const ActivationBlock& x, size_t half) {
 }
 
 /// What a reader says of 32 inputs, read once for all rows of activations.
-template <class Reader>
+template <class Reader, bool MovesSigns>
 struct SubBlock {
-  Simd::I codes[8];
+  Simd::I codes[8], signs, multipliers[2];
   Simd::F scale, half_scales[2], minimum, first_excess;
 
   [[gnu::always_inline]] SubBlock(const Reader& reader, size_t outer, size_t inner) {
-    reader.codes(outer, inner, codes);
+    if constexpr (MovesSigns) {
+      reader.magnitudes(outer, inner, codes);
+      signs = reader.signs(outer, inner);
+    } else {
+      codes_of(reader, outer, inner, codes);
+    }
     scale = reader.scale(outer, inner);
-    if constexpr (Reader::kHalves) {
+    if constexpr (has_multipliers<Reader>) {
+      multipliers[0] = reader.multiplier(outer, inner, 0);
+      multipliers[1] = reader.multiplier(outer, inner, 1);
+    } else if constexpr (Reader::kHalves) {
       half_scales[0] = reader.half_scale(outer, inner, 0);
       half_scales[1] = reader.half_scale(outer, inner, 1);
     }
@@ -65,26 +78,68 @@ struct SubBlock {
   }
 };
 
-template <class Reader>
-[[gnu::always_inline]] inline Simd::F accumulate(const SubBlock<Reader>& weights, const ActivationBlock& x,
+/// The exact dot product of 16 inputs.
+template <int Half, class Reader, bool MovesSigns>
+[[gnu::always_inline]] inline Simd::I half_dot(const SubBlock<Reader, MovesSigns>& weights, const ActivationBlock& x) {
+  if constexpr (MovesSigns)
+    return Simd::dot_signed<Reader::kLargestMagnitude, 4 * Half, 4>(weights.codes, weights.signs, x.codes);
+  else
+    return Simd::dot<Reader::kLargest, 4>(weights.codes + 4 * Half, x.codes + 16 * Half,
+                                          half_start_of<Reader>(x, Half));
+}
+
+/// That of 32.
+template <class Reader, bool MovesSigns>
+[[gnu::always_inline]] inline Simd::I full_dot(const SubBlock<Reader, MovesSigns>& weights, const ActivationBlock& x) {
+  if constexpr (MovesSigns)
+    return Simd::dot_signed<Reader::kLargestMagnitude, 0, 8>(weights.codes, weights.signs, x.codes);
+  else if constexpr (Reader::kZero == 128)
+    return Simd::dot_biased(weights.codes, x.codes, Simd::biased_start(&x.minus_128_sums));
+  else
+    return Simd::dot<Reader::kLargest, 8>(weights.codes, x.codes, start_of<Reader>(x));
+}
+
+template <class Reader, bool MovesSigns>
+[[gnu::always_inline]] inline Simd::F accumulate(const SubBlock<Reader, MovesSigns>& weights, const ActivationBlock& x,
                                                  Simd::F acc) {
   const Simd::F scale = Simd::mul(weights.scale, Simd::set1(x.scale));
-  if constexpr (Reader::kHalves) {
-    const Simd::I first = Simd::dot<Reader::kLargest, 4>(weights.codes, x.codes, half_start_of<Reader>(x, 0));
-    const Simd::I second = Simd::dot<Reader::kLargest, 4>(weights.codes + 4, x.codes + 16, half_start_of<Reader>(x, 1));
-    const Simd::F scaled_first = Simd::mul(Simd::to_float(first), weights.half_scales[0]);
-    acc = Simd::fma(scale, Simd::fma(Simd::to_float(second), weights.half_scales[1], scaled_first), acc);
-  } else if constexpr (Reader::kZero == 128) {
-    const Simd::I dot = Simd::dot_biased(weights.codes, x.codes, Simd::biased_start(&x.minus_128_sums));
+  if constexpr (has_multipliers<Reader>) {
+    const Simd::I dot = Simd::dot_multiplied<Reader::kLargest>(weights.codes, x.codes, weights.multipliers);
     acc = Simd::fma(scale, Simd::to_float(dot), acc);
+  } else if constexpr (Reader::kHalves) {
+    const Simd::F first = Simd::to_float(half_dot<0>(weights, x));
+    const Simd::F second = Simd::to_float(half_dot<1>(weights, x));
+    const Simd::F scaled_first = Simd::mul(first, weights.half_scales[0]);
+    acc = Simd::fma(scale, Simd::fma(second, weights.half_scales[1], scaled_first), acc);
   } else {
-    const Simd::I dot = Simd::dot<Reader::kLargest, 8>(weights.codes, x.codes, start_of<Reader>(x));
-    acc = Simd::fma(scale, Simd::to_float(dot), acc);
+    acc = Simd::fma(scale, Simd::to_float(full_dot(weights, x)), acc);
   }
   if constexpr (Reader::kMinimum) acc = Simd::fma(weights.minimum, Simd::set1(x.scaled_sum), acc);
   if constexpr (Reader::kMinimum && Reader::kHalves)
     acc = Simd::fma(weights.first_excess, Simd::set1(x.scaled_first_sum), acc);
   return acc;
+}
+
+/// Adds a panel block's products, for one lane group, to the accumulators of `Columns` rows. With `Ahead`, asks for the
+/// memory that lies so far ahead, a sub-block's share at a time: in bursts it would wait for itself.
+template <class Reader, size_t Columns, size_t Ahead>
+[[gnu::always_inline]] inline void add_block(const std::byte* block, size_t group, const ActivationBlock* x,
+                                             size_t x_stride, Simd::F (&acc)[Columns]) {
+  constexpr size_t bytes = Reader::kBytes / Reader::kSubBlocks;
+  const Reader reader(block, group);
+  for (size_t outer = 0; outer < Reader::kSubBlocks / Reader::kUnrolled; ++outer) {
+#pragma GCC unroll 8
+    for (size_t inner = 0; inner < Reader::kUnrolled; ++inner) {
+      const size_t sub = outer * Reader::kUnrolled + inner;
+      if constexpr (Ahead > 0) {
+#pragma GCC unroll 16
+        for (size_t line = 0; line < bytes; line += 64) __builtin_prefetch(block + Ahead + sub * bytes + line);
+      }
+      const SubBlock<Reader, moves_signs<Reader, Columns>> weights(reader, outer, inner);
+#pragma GCC unroll 8
+      for (size_t c = 0; c < Columns; ++c) acc[c] = accumulate(weights, x[c * x_stride + sub], acc[c]);
+    }
+  }
 }
 
 template <class Reader, size_t Columns>
@@ -93,23 +148,22 @@ void dot_columns(const std::byte* panel, size_t blocks, const ActivationBlock* x
     Simd::F acc[Columns];
     for (auto& a : acc) a = Simd::set1(0.0F);
     const std::byte* block = panel;
-    for (size_t b = 0; b < blocks; b += Reader::kSubBlocks, block += Reader::kBytes) {
-      if constexpr (Columns == 1) {
-        for (size_t line = 0; line < Reader::kBytes; line += 64) __builtin_prefetch(block + kPrefetch + line);
-      }
-      const Reader reader(block, group);
-      for (size_t outer = 0; outer < Reader::kSubBlocks / Reader::kUnrolled; ++outer) {
-#pragma GCC unroll 8
-        for (size_t inner = 0; inner < Reader::kUnrolled; ++inner) {
-          const SubBlock<Reader> weights(reader, outer, inner);
-          const size_t sub = outer * Reader::kUnrolled + inner;
-#pragma GCC unroll 8
-          for (size_t c = 0; c < Columns; ++c) acc[c] = accumulate(weights, x[c * x_stride + b + sub], acc[c]);
-        }
-      }
-    }
+    for (size_t b = 0; b < blocks; b += Reader::kSubBlocks, block += Reader::kBytes)
+      add_block<Reader, Columns, 0>(block, group, x + b, x_stride, acc);
     for (size_t c = 0; c < Columns; ++c) Simd::store(out + 16 * c + group * Simd::lanes, acc[c]);
   }
+}
+
+/// One row: the panel is read once, front to back, for all lane groups.
+template <class Reader>
+void dot_column(const std::byte* panel, size_t blocks, const ActivationBlock* x, float* out) {
+  Simd::F acc[kLaneGroups][1];
+  for (auto& a : acc) a[0] = Simd::set1(0.0F);
+  for (size_t b = 0; b < blocks; b += Reader::kSubBlocks, panel += Reader::kBytes) {
+    add_block<Reader, 1, kPrefetch>(panel, 0, x + b, 0, acc[0]);
+    for (size_t group = 1; group < kLaneGroups; ++group) add_block<Reader, 1, 0>(panel, group, x + b, 0, acc[group]);
+  }
+  for (size_t group = 0; group < kLaneGroups; ++group) Simd::store(out + group * Simd::lanes, acc[group][0]);
 }
 
 template <class Reader>
@@ -133,7 +187,7 @@ void dot_codes(const std::byte* panel, size_t blocks, const ActivationBlock* x, 
     if (columns == 3) return dot_columns<Reader, 3>(panel, blocks, x, x_stride, out);
     if (columns == 2) return dot_columns<Reader, 2>(panel, blocks, x, x_stride, out);
   }
-  if (columns == 1) return dot_columns<Reader, 1>(panel, blocks, x, x_stride, out);
+  if (columns == 1) dot_column<Reader>(panel, blocks, x, out);
 }
 
 /// The exact weights of one quad's input `T` (0..3), in float: what the file's block decodes to.
@@ -162,7 +216,7 @@ void for_each_input(const std::byte* panel, size_t inputs, size_t group, Use use
 #pragma GCC unroll 8
       for (size_t inner = 0; inner < Reader::kUnrolled; ++inner) {
         Simd::I codes[8];
-        reader.codes(outer, inner, codes);
+        codes_of(reader, outer, inner, codes);
         for (size_t quad = 0; quad < 8; ++quad, input += 4) {
           use(input, weight_of<0>(reader, outer, inner, quad, codes[quad]));
           use(input + 1, weight_of<1>(reader, outer, inner, quad, codes[quad]));

@@ -91,20 +91,12 @@ struct Simd {
     const I low = _mm256_and_si256(a, _mm256_set1_epi32(0xffff));
     return _mm256_cvtph_ps(_mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1)));
   }
-  static I add_fifth_bits(I codes, const std::byte* bits) {
-    int32_t word;
-    std::memcpy(&word, bits, sizeof word);
-    const I spread = _mm256_shuffle_epi8(
-        _mm256_set1_epi32(word), _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303));
-    const I bit = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201));
-    const I set = _mm256_cmpeq_epi8(_mm256_and_si256(spread, bit), bit);
-    return _mm256_or_si256(codes, _mm256_and_si256(set, _mm256_set1_epi8(16)));
-  }
+  static I or_masked(I a, I b, int32_t mask) { return _mm256_or_si256(a, mask_words(b, mask)); }
 
   static F as_float(I a) { return _mm256_castsi256_ps(a); }
   static I iadd(I a, I b) { return _mm256_add_epi32(a, b); }
   static I isub(I a, I b) { return _mm256_sub_epi32(a, b); }
-  static I and_not(I a, I b) { return _mm256_andnot_si256(a, b); }
+  static I ixor(I a, I b) { return _mm256_xor_si256(a, b); }
   static I negative(I a) { return _mm256_srai_epi32(a, 31); }
   static I byte_lanes(const std::byte* p) {
     return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
@@ -112,51 +104,36 @@ struct Simd {
   static I short_lanes(const std::byte* p) {
     return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
-  static I triple_bytes(I a) { return _mm256_add_epi8(_mm256_add_epi8(a, a), a); }
-  /// Averages round up, so they are taken of complements: twice the mean with a smaller one gives a/2, then 3a/4.
-  static I three_quarters(I a) {
-    const I ones = _mm256_set1_epi8(-1), complement = _mm256_xor_si256(a, ones);
-    return _mm256_xor_si256(_mm256_avg_epu8(complement, _mm256_avg_epu8(complement, ones)), ones);
-  }
+  /// The low or high 16 bits of each unsigned 16-bit number times the factor.
+  static I low_products(I a, int16_t factor) { return _mm256_mullo_epi16(a, _mm256_set1_epi16(factor)); }
+  static I high_products(I a, int16_t factor) { return _mm256_mulhi_epu16(a, _mm256_set1_epi16(factor)); }
   static I lookup(const uint8_t (&table)[16], I a) {
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))),
                                a);
   }
-  static I quads(const uint32_t* table, I index) {
+  static I gather(const uint32_t* table, I index) {
     return _mm256_i32gather_epi32(reinterpret_cast<const int*>(table), index, 4);
   }
-  static void octets(const uint64_t* table, I index, I& first, I& second) {
-    // Lanes 0, 1, 4, 5 and 2, 3, 6, 7 are looked up together: what a shuffle within 128 bits then puts in order.
-    const I order = _mm256_permute4x64_epi64(index, 0xd8);
-    const auto* octets = reinterpret_cast<const long long*>(table);
-    const __m256 a = _mm256_castsi256_ps(_mm256_i32gather_epi64(octets, _mm256_castsi256_si128(order), 8));
-    const __m256 b = _mm256_castsi256_ps(_mm256_i32gather_epi64(octets, _mm256_extracti128_si256(order, 1), 8));
-    first = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88));
-    second = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xdd));
+  /// Bytes of any size, negative where quad `quad`'s signs are, none of them 0.
+  static I sign_bytes(I signs, int quad) {
+    return _mm256_or_si256(_mm256_slli_epi32(signs, 7 - (quad / 2 + quad % 2 * 4)), _mm256_set1_epi8(1));
   }
-  using Bits = uint32_t;
-  static Bits bits(const std::byte* p) {
-    Bits r;
-    std::memcpy(&r, p, sizeof r);
-    return r;
+  template <int Zero>
+  static I signed_codes(I magnitudes, I signs, int quad) {
+    return _mm256_add_epi8(_mm256_sign_epi8(magnitudes, sign_bytes(signs, quad)), _mm256_set1_epi8(Zero));
   }
-  static Bits three_bits(const std::byte* p) { return _pdep_u32(bits(p), 0x77777777); }
-  template <int Sum>
-  static I reflect(I a, Bits set) {
-    const I spread =
-        _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int32_t>(set)),
-                            _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303));
-    const I bit = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201));
-    const I mask = _mm256_cmpeq_epi8(_mm256_and_si256(spread, bit), bit);
-    // Sum - a = ~a + (Sum + 1)
-    return _mm256_add_epi8(_mm256_xor_si256(a, mask),
-                           _mm256_and_si256(mask, _mm256_set1_epi8(static_cast<char>(Sum + 1))));
-  }
+  /// Up to how many rows of activations take the signs of weights: fewer operations than signed codes if it is few.
+  static constexpr size_t negated_rows = 4;
 
   static I quad(const int8_t* x) {
     int32_t word;
     std::memcpy(&word, x, sizeof word);
     return _mm256_set1_epi32(word);
+  }
+  /// The same places in each word of 4 bytes for a shuffle within 16: given those of the first word.
+  static I byte_places(int first) {
+    return _mm256_add_epi32(_mm256_set1_epi32(first),
+                            _mm256_broadcastsi128_si256(_mm_setr_epi32(0, 0x04040404, 0x08080808, 0x0c0c0c0c)));
   }
 #ifdef __AVXVNNI__
   template <int Largest, int Quads>
@@ -164,23 +141,73 @@ struct Simd {
     for (int q = 0; q < Quads; ++q) start = _mm256_dpbusd_avx_epi32(start, codes[q], quad(x + 4 * q));
     return start;
   }
+  /// Byte `Byte` of each word as 16 bits, the upper 16 being 0: what 16-bit products take.
+  template <int Byte>
+  static I multiplier(I words) {
+    return _mm256_shuffle_epi8(words, byte_places(static_cast<int>(0x80808000U + Byte)));
+  }
+  template <int Largest>
+  static I dot_multiplied(const I* codes, const int8_t* x, const I (&multipliers)[2]) {
+    static_assert(16 * Largest * 127 <= 32767, "16-bit products");
+    const I first = dot<Largest, 4>(codes, x, _mm256_setzero_si256());
+    const I second = dot<Largest, 4>(codes + 4, x + 16, _mm256_setzero_si256());
+    return _mm256_dpwssd_avx_epi32(_mm256_madd_epi16(first, multipliers[0]), second, multipliers[1]);
+  }
+  template <int Largest, int First, int Quads>
+  static I dot_signed(const I* magnitudes, I signs, const int8_t* x) {
+    I sum = _mm256_setzero_si256();
+#pragma GCC unroll 8
+    for (int q = First; q < First + Quads; ++q)
+      sum = _mm256_dpbusd_avx_epi32(sum, magnitudes[q], _mm256_sign_epi8(quad(x + 4 * q), sign_bytes(signs, q)));
+    return sum;
+  }
   static I biased_start(const int32_t* minus_128_sums) { return _mm256_set1_epi32(*minus_128_sums); }
   static I dot_biased(const I* codes, const int8_t* x, I start) { return dot<255, 8>(codes, x, start); }
 #else
   /// How many products of codes up to Largest a 16-bit lane holds: pairs are at most 2 * Largest * 127.
   template <int Largest>
   static constexpr int group = 32767 / (2 * Largest * 127) >= 8 ? 8 : 32767 / (2 * Largest * 127);
-  template <int Largest, int Quads>
-  static I dot(const I* codes, const int8_t* x, I start) {
+  template <int Largest, int Quads, class Activations>
+  static I grouped_dot(const I* codes, Activations quad_of, I start) {
     static_assert(Largest <= 127, "16-bit sums of 8-bit codes overflow");
     const I ones = _mm256_set1_epi16(1);
+#pragma GCC unroll 8
     for (int q = 0; q < Quads; q += group<Largest>) {
-      I pairs = _mm256_maddubs_epi16(codes[q], quad(x + 4 * q));
+      I pairs = _mm256_maddubs_epi16(codes[q], quad_of(q));
       for (int i = q + 1; i < q + group<Largest> && i < Quads; ++i)
-        pairs = _mm256_add_epi16(pairs, _mm256_maddubs_epi16(codes[i], quad(x + 4 * i)));
+        pairs = _mm256_add_epi16(pairs, _mm256_maddubs_epi16(codes[i], quad_of(i)));
       start = _mm256_add_epi32(start, _mm256_madd_epi16(pairs, ones));
     }
     return start;
+  }
+  template <int Largest, int Quads>
+  static I dot(const I* codes, const int8_t* x, I start) {
+    return grouped_dot<Largest, Quads>(codes, [=](int q) { return quad(x + 4 * q); }, start);
+  }
+  /// Byte `Byte` of each word as 16 bits, twice.
+  template <int Byte>
+  static I multiplier(I words) {
+    return _mm256_shuffle_epi8(words, byte_places(static_cast<int>(0x80008000U + 0x10001 * Byte)));
+  }
+  template <int Largest>
+  static I dot_multiplied(const I* codes, const int8_t* x, const I (&multipliers)[2]) {
+    return _mm256_add_epi32(multiplied_half<Largest>(codes, x, multipliers[0]),
+                            multiplied_half<Largest>(codes + 4, x + 16, multipliers[1]));
+  }
+  template <int Largest>
+  static I multiplied_half(const I* codes, const int8_t* x, I multiplier) {
+    static_assert(group<Largest> >= 4, "16-bit sums of 16 products overflow");
+    I pairs = _mm256_maddubs_epi16(codes[0], quad(x));
+#pragma GCC unroll 8
+    for (int q = 1; q < 4; ++q) pairs = _mm256_add_epi16(pairs, _mm256_maddubs_epi16(codes[q], quad(x + 4 * q)));
+    return _mm256_madd_epi16(pairs, multiplier);
+  }
+  template <int Largest, int First, int Quads>
+  static I dot_signed(const I* magnitudes, I signs, const int8_t* x) {
+    const auto signed_quad = [=](int q) {
+      return _mm256_sign_epi8(quad(x + 4 * (First + q)), sign_bytes(signs, First + q));
+    };
+    return grouped_dot<Largest, Quads>(magnitudes + First, signed_quad, _mm256_setzero_si256());
   }
   /// Codes are made signed again here, which needs no offset: |code| <= 128 times 127, twice, fits in 16 bits.
   static I biased_start(const int32_t*) { return _mm256_setzero_si256(); }

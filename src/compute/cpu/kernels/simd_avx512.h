@@ -73,16 +73,12 @@ struct Simd {
     return _mm512_srai_epi32(_mm512_slli_epi32(a, 24 - 8 * Byte), 24);
   }
   static F half_words(I a) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(a)); }
-  static I add_fifth_bits(I codes, const std::byte* bits) {
-    uint64_t word;
-    std::memcpy(&word, bits, sizeof word);
-    return _mm512_mask_add_epi8(codes, _cvtu64_mask64(word), codes, _mm512_set1_epi8(16));
-  }
+  static I or_masked(I a, I b, int32_t mask) { return _mm512_ternarylogic_epi32(a, b, _mm512_set1_epi32(mask), 0xf8); }
 
   static F as_float(I a) { return _mm512_castsi512_ps(a); }
   static I iadd(I a, I b) { return _mm512_add_epi32(a, b); }
   static I isub(I a, I b) { return _mm512_sub_epi32(a, b); }
-  static I and_not(I a, I b) { return _mm512_andnot_si512(a, b); }
+  static I ixor(I a, I b) { return _mm512_xor_si512(a, b); }
   static I negative(I a) { return _mm512_srai_epi32(a, 31); }
   static I byte_lanes(const std::byte* p) {
     return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
@@ -90,64 +86,109 @@ struct Simd {
   static I short_lanes(const std::byte* p) {
     return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
-  static I triple_bytes(I a) { return _mm512_add_epi8(_mm512_add_epi8(a, a), a); }
-  /// As in simd_avx2.h.
-  static I three_quarters(I a) {
-    const I ones = _mm512_set1_epi8(-1), complement = _mm512_xor_si512(a, ones);
-    return _mm512_xor_si512(_mm512_avg_epu8(complement, _mm512_avg_epu8(complement, ones)), ones);
-  }
+  static I low_products(I a, int16_t factor) { return _mm512_mullo_epi16(a, _mm512_set1_epi16(factor)); }
+  static I high_products(I a, int16_t factor) { return _mm512_mulhi_epu16(a, _mm512_set1_epi16(factor)); }
   static I lookup(const uint8_t (&table)[16], I a) {
     return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))), a);
   }
-  static I quads(const uint32_t* table, I index) { return _mm512_i32gather_epi32(index, table, 4); }
-  static void octets(const uint64_t* table, I index, I& first, I& second) {
-    const I a = _mm512_i32gather_epi64(_mm512_castsi512_si256(index), table, 8);
-    const I b = _mm512_i32gather_epi64(_mm512_extracti64x4_epi64(index, 1), table, 8);
-    const I even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-    const I odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
-    first = _mm512_permutex2var_epi32(a, even, b);
-    second = _mm512_permutex2var_epi32(a, odd, b);
+  static I gather(const uint32_t* table, I index) { return _mm512_i32gather_epi32(index, table, 4); }
+  /// The mask of quad `quad`'s signs.
+  static __mmask64 sign_mask(I signs, int quad) {
+    return _mm512_test_epi8_mask(signs, _mm512_set1_epi8(static_cast<char>(1 << (quad / 2 + quad % 2 * 4))));
   }
-  using Bits = uint64_t;
-  static Bits bits(const std::byte* p) {
-    Bits r;
-    std::memcpy(&r, p, sizeof r);
-    return r;
-  }
-  static Bits three_bits(const std::byte* p) { return _pdep_u64(bits(p), 0x7777777777777777); }
-  template <int Sum>
-  static I reflect(I a, Bits set) {
-    return _mm512_mask_sub_epi8(a, _cvtu64_mask64(set), _mm512_set1_epi8(static_cast<char>(Sum)), a);
+  template <int Zero>
+  static I signed_codes(I magnitudes, I signs, int quad) {
+    const I zero = _mm512_set1_epi8(Zero);
+    return _mm512_mask_sub_epi8(_mm512_add_epi8(zero, magnitudes), sign_mask(signs, quad), zero, magnitudes);
   }
 
+  /// The same places in each word of 4 bytes for a shuffle within 16: given those of the first word.
+  static I byte_places(int first) {
+    return _mm512_add_epi32(_mm512_set1_epi32(first),
+                            _mm512_broadcast_i32x4(_mm_setr_epi32(0, 0x04040404, 0x08080808, 0x0c0c0c0c)));
+  }
+  /// A quad of activations with the signs of each lane's weights.
+  static I negated(const int8_t* x, I signs, int q) {
+    const I value = quad(x + 4 * q);
+    return _mm512_mask_sub_epi8(value, sign_mask(signs, q), _mm512_setzero_si512(), value);
+  }
   static I quad(const int8_t* x) {
     int32_t word;
     std::memcpy(&word, x, sizeof word);
     return _mm512_set1_epi32(word);
   }
 #ifdef __AVX512VNNI__
+  static constexpr size_t negated_rows = 1;
   template <int Largest, int Quads>
   static I dot(const I* codes, const int8_t* x, I start) {
     for (int q = 0; q < Quads; ++q) start = _mm512_dpbusd_epi32(start, codes[q], quad(x + 4 * q));
     return start;
   }
+  /// Byte `Byte` of each word as 16 bits, the upper 16 being 0: what 16-bit products take.
+  template <int Byte>
+  static I multiplier(I words) {
+    return _mm512_shuffle_epi8(words, byte_places(static_cast<int>(0x80808000U + Byte)));
+  }
+  template <int Largest>
+  static I dot_multiplied(const I* codes, const int8_t* x, const I (&multipliers)[2]) {
+    static_assert(16 * Largest * 127 <= 32767, "16-bit products");
+    const I first = dot<Largest, 4>(codes, x, _mm512_setzero_si512());
+    const I second = dot<Largest, 4>(codes + 4, x + 16, _mm512_setzero_si512());
+    return _mm512_dpwssd_epi32(_mm512_madd_epi16(first, multipliers[0]), second, multipliers[1]);
+  }
+  template <int Largest, int First, int Quads>
+  static I dot_signed(const I* magnitudes, I signs, const int8_t* x) {
+    I sum = _mm512_setzero_si512();
+#pragma GCC unroll 8
+    for (int q = First; q < First + Quads; ++q) sum = _mm512_dpbusd_epi32(sum, magnitudes[q], negated(x, signs, q));
+    return sum;
+  }
   static I biased_start(const int32_t* minus_128_sums) { return _mm512_set1_epi32(*minus_128_sums); }
   static I dot_biased(const I* codes, const int8_t* x, I start) { return dot<255, 8>(codes, x, start); }
 #else
+  static constexpr size_t negated_rows = 8;
   /// As in simd_avx2.h.
   template <int Largest>
   static constexpr int group = 32767 / (2 * Largest * 127) >= 8 ? 8 : 32767 / (2 * Largest * 127);
-  template <int Largest, int Quads>
-  static I dot(const I* codes, const int8_t* x, I start) {
+  template <int Largest, int Quads, class Activations>
+  static I grouped_dot(const I* codes, Activations quad_of, I start) {
     static_assert(Largest <= 127, "16-bit sums of 8-bit codes overflow");
     const I ones = _mm512_set1_epi16(1);
+#pragma GCC unroll 8
     for (int q = 0; q < Quads; q += group<Largest>) {
-      I pairs = _mm512_maddubs_epi16(codes[q], quad(x + 4 * q));
+      I pairs = _mm512_maddubs_epi16(codes[q], quad_of(q));
       for (int i = q + 1; i < q + group<Largest> && i < Quads; ++i)
-        pairs = _mm512_add_epi16(pairs, _mm512_maddubs_epi16(codes[i], quad(x + 4 * i)));
+        pairs = _mm512_add_epi16(pairs, _mm512_maddubs_epi16(codes[i], quad_of(i)));
       start = _mm512_add_epi32(start, _mm512_madd_epi16(pairs, ones));
     }
     return start;
+  }
+  template <int Largest, int Quads>
+  static I dot(const I* codes, const int8_t* x, I start) {
+    return grouped_dot<Largest, Quads>(codes, [=](int q) { return quad(x + 4 * q); }, start);
+  }
+  /// Byte `Byte` of each word as 16 bits, twice.
+  template <int Byte>
+  static I multiplier(I words) {
+    return _mm512_shuffle_epi8(words, byte_places(static_cast<int>(0x80008000U + 0x10001 * Byte)));
+  }
+  template <int Largest>
+  static I dot_multiplied(const I* codes, const int8_t* x, const I (&multipliers)[2]) {
+    return _mm512_add_epi32(multiplied_half<Largest>(codes, x, multipliers[0]),
+                            multiplied_half<Largest>(codes + 4, x + 16, multipliers[1]));
+  }
+  template <int Largest>
+  static I multiplied_half(const I* codes, const int8_t* x, I multiplier) {
+    static_assert(group<Largest> >= 4, "16-bit sums of 16 products overflow");
+    I pairs = _mm512_maddubs_epi16(codes[0], quad(x));
+#pragma GCC unroll 8
+    for (int q = 1; q < 4; ++q) pairs = _mm512_add_epi16(pairs, _mm512_maddubs_epi16(codes[q], quad(x + 4 * q)));
+    return _mm512_madd_epi16(pairs, multiplier);
+  }
+  template <int Largest, int First, int Quads>
+  static I dot_signed(const I* magnitudes, I signs, const int8_t* x) {
+    const auto signed_quad = [=](int q) { return negated(x, signs, First + q); };
+    return grouped_dot<Largest, Quads>(magnitudes + First, signed_quad, _mm512_setzero_si512());
   }
   static I biased_start(const int32_t*) { return _mm512_setzero_si512(); }
   static I dot_biased(const I* codes, const int8_t* x, I start) {

@@ -150,12 +150,9 @@ struct Simd {
   static F half_words(I a) {
     return map([&](int i) { return terrace::half_to_float(static_cast<uint16_t>(a.v[i])); });
   }
-  /// Adds 16 to each byte whose bit is set; bits[] holds lane by lane 4 bits.
-  static I add_fifth_bits(I codes, const std::byte* bits) {
-    return imap([&](int i) {
-      const int four = std::to_integer<int>(bits[i / 2]) >> i % 2 * 4 & 15;
-      return codes.v[i] | (four & 1) << 4 | (four & 2) << 11 | (four & 4) << 18 | (four & 8) << 25;
-    });
+  /// a | (b & mask)
+  static I or_masked(I a, I b, int32_t mask) {
+    return imap([&](int i) { return a.v[i] | (b.v[i] & mask); });
   }
 
   // ---- bytes, tables and signs, for types with codebooks ----
@@ -173,9 +170,8 @@ struct Simd {
     return imap(
         [&](int i) { return static_cast<int32_t>(static_cast<uint32_t>(a.v[i]) - static_cast<uint32_t>(b.v[i])); });
   }
-  /// ~a & b
-  static I and_not(I a, I b) {
-    return imap([&](int i) { return ~a.v[i] & b.v[i]; });
+  static I ixor(I a, I b) {
+    return imap([&](int i) { return a.v[i] ^ b.v[i]; });
   }
   /// All ones where the word is negative.
   static I negative(I a) {
@@ -193,6 +189,13 @@ struct Simd {
       return int32_t{half};
     });
   }
+  template <class Short>
+  static I map_shorts(I a, Short number) {
+    return imap([&](int i) {
+      const auto word = static_cast<uint32_t>(a.v[i]);
+      return static_cast<int32_t>(number(word & 0xffff) | number(word >> 16) << 16);
+    });
+  }
   template <class Byte>
   static I map_bytes(I a, Byte byte) {
     return imap([&](int i) {
@@ -201,52 +204,51 @@ struct Simd {
       return static_cast<int32_t>(word);
     });
   }
-  /// Three times each byte, modulo 256.
-  static I triple_bytes(I a) {
-    return map_bytes(a, [](uint32_t b) { return 3 * b; });
+  /// The low or high 16 bits of each unsigned 16-bit number times the factor.
+  static I low_products(I a, int16_t factor) {
+    return map_shorts(a, [&](uint32_t x) { return x * static_cast<uint32_t>(factor) & 0xffff; });
   }
-  /// floor(3 * byte / 4) of each byte.
-  static I three_quarters(I a) {
-    return map_bytes(a, [](uint32_t b) { return 3 * b / 4; });
+  static I high_products(I a, int16_t factor) {
+    return map_shorts(a, [&](uint32_t x) { return x * static_cast<uint32_t>(factor) >> 16; });
   }
-  /// The table's entry for each byte, which is below 16.
+  /// The table's entry for the low 4 bits of each byte, which is below 128.
   static I lookup(const uint8_t (&table)[16], I a) {
     return map_bytes(a, [&](uint32_t b) { return uint32_t{table[b & 15]}; });
   }
-  /// The quad of each lane's index.
-  static I quads(const uint32_t* table, I index) {
+  /// The table's word for each lane's index.
+  static I gather(const uint32_t* table, I index) {
     return imap([&](int i) { return static_cast<int32_t>(table[index.v[i]]); });
   }
-  /// The first and the second quad of the octet of each lane's index.
-  static void octets(const uint64_t* table, I index, I& first, I& second) {
-    first = imap([&](int i) { return static_cast<int32_t>(table[index.v[i]]); });
-    second = imap([&](int i) { return static_cast<int32_t>(table[index.v[i]] >> 32); });
-  }
-  /// A bit for each byte of a register: 4 per lane.
-  using Bits = uint64_t;
-  static Bits bits(const std::byte* p) {
-    Bits r;
-    std::memcpy(&r, p, sizeof r);
-    return r;
-  }
-  /// From 3 bits per lane; the fourth is 0. Reads 8 bytes.
-  static Bits three_bits(const std::byte* p) {
-    const Bits packed = bits(p);
-    Bits r = 0;
-    for (int i = 0; i < 16; ++i) r |= (packed >> 3 * i & 7) << 4 * i;
-    return r;
-  }
-  /// Each byte that has a bit becomes Sum - byte.
-  template <int Sum>
-  static I reflect(I a, Bits set) {
+  /// Zero plus or minus each magnitude of quad `quad`: `signs` as in format/blocks/signs.h.
+  template <int Zero>
+  static I signed_codes(I magnitudes, I signs, int quad) {
+    const int place = quad / 2 + quad % 2 * 4;
     return imap([&](int i) {
       uint32_t word = 0;
       for (int t = 0; t < 4; ++t) {
-        const uint32_t byte = static_cast<uint32_t>(a.v[i]) >> 8 * t & 255;
-        word |= ((set >> (4 * i + t) & 1 ? Sum - byte : byte) & 255) << 8 * t;
+        const uint32_t magnitude = static_cast<uint32_t>(magnitudes.v[i]) >> 8 * t & 255;
+        const bool negative = static_cast<uint32_t>(signs.v[i]) >> (8 * t + place) & 1;
+        word |= (negative ? Zero - magnitude : Zero + magnitude) << 8 * t;
       }
       return static_cast<int32_t>(word);
     });
+  }
+  static constexpr size_t negated_rows = 1;
+  /// The dot product of `Quads` quads from quad `First` on, the activations taking the signs of the weights.
+  template <int Largest, int First, int Quads>
+  static I dot_signed(const I* magnitudes, I signs, const int8_t* x) {
+    I sum = {};
+    for (int q = First; q < First + Quads; ++q) {
+      const int place = q / 2 + q % 2 * 4;
+      for (int i = 0; i < 16; ++i) {
+        for (int t = 0; t < 4; ++t) {
+          const auto magnitude = static_cast<int32_t>(static_cast<uint32_t>(magnitudes[q].v[i]) >> 8 * t & 255);
+          const bool negative = static_cast<uint32_t>(signs.v[i]) >> (8 * t + place) & 1;
+          sum.v[i] += magnitude * (negative ? -x[4 * q + t] : x[4 * q + t]);
+        }
+      }
+    }
+    return sum;
   }
 
   template <int Largest, int Quads>
@@ -258,6 +260,17 @@ struct Simd {
       }
     }
     return start;
+  }
+  /// Byte `Byte` of each word, as dot_multiplied() takes it.
+  template <int Byte>
+  static I multiplier(I words) {
+    return mask_words(right<8 * Byte>(words), 255);
+  }
+  /// The dot products of two halves of 16, each times its multiplier.
+  template <int Largest>
+  static I dot_multiplied(const I* codes, const int8_t* x, const I (&multipliers)[2]) {
+    const I first = dot<Largest, 4>(codes, x, iset1(0)), second = dot<Largest, 4>(codes + 4, x + 16, iset1(0));
+    return imap([&](int i) { return first.v[i] * multipliers[0].v[i] + second.v[i] * multipliers[1].v[i]; });
   }
   static I biased_start(const int32_t* minus_128_sums) { return iset1(*minus_128_sums); }
   static I dot_biased(const I* codes, const int8_t* x, I start) { return dot<255, 8>(codes, x, start); }

@@ -68,19 +68,27 @@ struct Q2_KReader {
     }
   }
   Simd::F scale(size_t, size_t) const { return d; }
+  /// Scales are below 16, so that the halves' dot products can be scaled and added as integers.
+  Simd::I multiplier(size_t half, size_t s, size_t sixteen) const {
+    const Simd::I scales = Simd::mask_words(packed(half, s), 0x0f0f0f0f);
+    return (s & 1) == 0 ? (sixteen == 0 ? Simd::multiplier<0>(scales) : Simd::multiplier<1>(scales))
+                        : (sixteen == 0 ? Simd::multiplier<2>(scales) : Simd::multiplier<3>(scales));
+  }
   Simd::F half_scale(size_t half, size_t s, size_t sixteen) const {
-    const Simd::I word = Simd::words(words + 64 * (2 * half + s / 2));
-    return Simd::to_float(nibble(word, 4 * (s & 1) + 2 * sixteen));
+    return Simd::to_float(nibble(packed(half, s), 4 * (s & 1) + 2 * sixteen));
   }
   Simd::F half_minimum(size_t half, size_t s, size_t sixteen) const {
-    const Simd::I word = Simd::words(words + 64 * (2 * half + s / 2));
-    return Simd::mul(minus_dmin, Simd::to_float(nibble(word, 4 * (s & 1) + 2 * sixteen + 1)));
+    return Simd::mul(minus_dmin, Simd::to_float(nibble(packed(half, s), 4 * (s & 1) + 2 * sixteen + 1)));
   }
   Simd::F first_excess(size_t half, size_t s) const {
-    const Simd::I word = Simd::words(words + 64 * (2 * half + s / 2));
+    const Simd::I word = packed(half, s);
     const Simd::I first = nibble(word, 4 * (s & 1) + 1), second = nibble(word, 4 * (s & 1) + 3);
     return Simd::mul(minus_dmin, Simd::to_float(Simd::isub(first, second)));
   }
+
+ private:
+  /// The scales and minima of two sub-blocks.
+  Simd::I packed(size_t half, size_t s) const { return Simd::words(words + 64 * (2 * half + s / 2)); }
 };
 
 struct Q3_KReader {
@@ -101,14 +109,21 @@ struct Q3_KReader {
     scales[2] = Simd::ior(nibbles(Simd::right<4>(low)), pairs(high));
     scales[3] = Simd::ior(nibbles(Simd::right<4>(middle)), pairs(Simd::right<2>(high)));
   }
-  /// 8 times the codes of sub-block `s` of the 128 values of `half`.
+  /// 8 times the codes.
   void codes(size_t half, size_t s, Simd::I (&out)[8]) const {
-    const std::byte* at = words + 768 * half;
-    for (size_t j = 0; j < 4; ++j) {
-      const Simd::I thirds = Simd::words(at + 64 * j);
-      out[j] = Simd::ior(eightfold_pairs(Simd::words(at + 256 + 64 * j), s), third<0>(thirds, s));
-      out[j + 4] = Simd::ior(eightfold_pairs(Simd::words(at + 512 + 64 * j), s), third<4>(thirds, s));
-    }
+    const std::byte* at = words + 768 * half + 192 * s;
+    const Simd::I a = Simd::words(at), b = Simd::words(at + 64), c = Simd::words(at + 128);
+    const auto at_bit_0 = [](Simd::I word) { return Simd::mask_words(Simd::left<3>(word), 0x38383838); };
+    const auto at_bit_3 = [](Simd::I word) { return Simd::mask_words(word, 0x38383838); };
+    const auto low_pair = [](Simd::I word) { return Simd::mask_words(Simd::right<3>(word), 0x18181818); };
+    out[0] = at_bit_0(a);
+    out[1] = at_bit_3(a);
+    out[2] = at_bit_0(b);
+    out[3] = at_bit_3(b);
+    out[4] = at_bit_0(c);
+    out[5] = at_bit_3(c);
+    out[6] = Simd::or_masked(low_pair(a), Simd::right<1>(c), 0x20202020);
+    out[7] = Simd::or_masked(low_pair(b), Simd::right<2>(c), 0x20202020);
   }
   Simd::F scale(size_t, size_t) const { return d; }
   Simd::F half_scale(size_t half, size_t s, size_t sixteen) const {
@@ -116,24 +131,6 @@ struct Q3_KReader {
     const Simd::I scale = (s & 1) == 0 ? (sixteen == 0 ? four : Simd::right<8>(four))
                                        : (sixteen == 0 ? Simd::right<16>(four) : Simd::right<24>(four));
     return Simd::sub(Simd::to_float(Simd::mask_words(scale, 63)), Simd::set1(32.0F));
-  }
-
- private:
-  /// Bit First + s of each byte, moved to bit 5.
-  template <int First>
-  static Simd::I third(Simd::I words, size_t s) {
-    const Simd::I moved = s == 0   ? shifted<5 - First>(words)
-                          : s == 1 ? shifted<4 - First>(words)
-                          : s == 2 ? shifted<3 - First>(words)
-                                   : shifted<2 - First>(words);
-    return Simd::mask_words(moved, 0x20202020);
-  }
-  template <int Left>
-  static Simd::I shifted(Simd::I words) {
-    if constexpr (Left >= 0)
-      return Simd::left<Left>(words);
-    else
-      return Simd::right<-Left>(words);
   }
 };
 
@@ -159,7 +156,7 @@ struct Q5_KReader {
   Q5_KReader(const std::byte* b, size_t g) : head(lane_words(b, g)), block(b), group(g) {}
   void codes(size_t pair, size_t odd, Simd::I (&out)[8]) const {
     unpack_pair(lane_words(block + 768, group) + 512 * pair, odd, out);
-    add_fifth_bits(block + 256 + 64 * (2 * pair + odd), group, out);
+    add_fifth_bits(Simd::words(lane_words(block + 256, group) + 64 * (2 * pair + odd)), out);
   }
   Simd::F scale(size_t pair, size_t odd) const { return head.scales[2 * pair + odd]; }
   Simd::F minimum(size_t pair, size_t odd) const { return head.minima[2 * pair + odd]; }
@@ -181,19 +178,16 @@ struct Q6_KReader {
       half_scales[4 * w + 3] = Simd::to_float(Simd::signed_byte<3>(four));
     }
   }
-  /// Sub-block `s` of the 128 values of `half`.
-  void codes(size_t half, size_t s, Simd::I (&out)[8]) const {
-    const std::byte* low = words + 1536 * half + 512 * (s & 1);
-    const std::byte* high = words + 1536 * half + 1024;
-    for (int j = 0; j < 8; ++j) {
-      const Simd::I nibbles = Simd::words(low + 64 * j), pairs = Simd::words(high + 64 * j);
-      const Simd::I low_bits = Simd::mask_words(s >> 1 ? Simd::right<4>(nibbles) : nibbles, 0x0f0f0f0f);
-      // The pair at bit 2 s of each byte goes to bits 4 and 5.
-      const Simd::I shifted = s == 0   ? Simd::left<4>(pairs)
-                              : s == 1 ? Simd::left<2>(pairs)
-                              : s == 2 ? pairs
-                                       : Simd::right<2>(pairs);
-      out[j] = Simd::ior(low_bits, Simd::mask_words(shifted, 0x30303030));
+  void codes(size_t outer, size_t s, Simd::I (&out)[8]) const {
+    for (size_t half = 0; half < 2; ++half) {
+      const std::byte* at = words + 1536 * outer + 384 * s + 192 * half;
+      const Simd::I a = Simd::words(at), b = Simd::words(at + 64), c = Simd::words(at + 128);
+      out[4 * half] = Simd::mask_words(a, 0x3f3f3f3f);
+      out[4 * half + 1] = Simd::mask_words(b, 0x3f3f3f3f);
+      out[4 * half + 2] = Simd::mask_words(c, 0x3f3f3f3f);
+      const Simd::I low = Simd::mask_words(Simd::right<6>(a), 0x03030303);
+      out[4 * half + 3] =
+          Simd::or_masked(Simd::or_masked(low, Simd::right<4>(b), 0x0c0c0c0c), Simd::right<2>(c), 0x30303030);
     }
   }
   Simd::F scale(size_t, size_t) const { return d; }

@@ -37,7 +37,7 @@ struct Q5_0Reader : OneSubBlock {
   Q5_0Reader(const std::byte* b, size_t g) : block(b), group(g) {}
   void codes(size_t, size_t, Simd::I (&out)[8]) const {
     unpack_nibbles(lane_words(block + 96, group), out);
-    add_fifth_bits(block + 32, group, out);
+    add_fifth_bits(Simd::words(lane_words(block + 32, group)), out);
   }
   Simd::F scale(size_t, size_t) const { return halves(block, group); }
 };
@@ -51,7 +51,7 @@ struct Q5_1Reader : OneSubBlock {
   Q5_1Reader(const std::byte* b, size_t g) : block(b), group(g) {}
   void codes(size_t, size_t, Simd::I (&out)[8]) const {
     unpack_nibbles(lane_words(block + 128, group), out);
-    add_fifth_bits(block + 64, group, out);
+    add_fifth_bits(Simd::words(lane_words(block + 64, group)), out);
   }
   Simd::F scale(size_t, size_t) const { return halves(block, group); }
   Simd::F minimum(size_t, size_t) const { return halves(block + 32, group); }

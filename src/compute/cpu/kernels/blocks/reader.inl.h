@@ -12,6 +12,9 @@
 // codes() yields quads: register q has inputs 4 q .. 4 q + 3 of each lane, one byte each. Codes may be multiples of the
 // format's own, the scale being divided by the same power of two: so a zero point becomes one that activation blocks
 // have the sums for.
+//
+// Some readers yield magnitudes() up to kLargestMagnitude and the word of signs() (format/blocks/signs.h) in the place
+// of codes(): some instruction sets rather give the signs to the activations.
 #pragma once
 
 #include "compute/cpu/kernels/multiply.inl.h"
@@ -27,9 +30,17 @@ inline void unpack_nibbles(const std::byte* words, Simd::I (&codes)[8]) {
   }
 }
 
-/// Adds the fifth bits of 32 inputs, 8 bytes per quad.
-inline void add_fifth_bits(const std::byte* bits, size_t group, Simd::I (&codes)[8]) {
-  for (int j = 0; j < 8; ++j) codes[j] = Simd::add_fifth_bits(codes[j], bits + 8 * j + group * Simd::lanes / 2);
+/// Adds the fifth bits of 32 inputs: bit q of each byte belongs to quad q.
+inline void add_fifth_bits(Simd::I bits, Simd::I (&codes)[8]) {
+  const auto add = [](Simd::I code, Simd::I moved) { return Simd::or_masked(code, moved, 0x10101010); };
+  codes[0] = add(codes[0], Simd::left<4>(bits));
+  codes[1] = add(codes[1], Simd::left<3>(bits));
+  codes[2] = add(codes[2], Simd::left<2>(bits));
+  codes[3] = add(codes[3], Simd::left<1>(bits));
+  codes[4] = add(codes[4], bits);
+  codes[5] = add(codes[5], Simd::right<1>(bits));
+  codes[6] = add(codes[6], Simd::right<2>(bits));
+  codes[7] = add(codes[7], Simd::right<3>(bits));
 }
 
 inline Simd::F halves(const std::byte* block, size_t group) {
@@ -50,13 +61,24 @@ inline Simd::I nibble(Simd::I words, size_t index) {
   return Simd::mask_words(moved, 15);
 }
 
-/// The 2-bit codes at bits 2 * place of 32 bytes, moved to bits 3 and 4: 8 times the code.
-inline Simd::I eightfold_pairs(Simd::I words, size_t place) {
-  const Simd::I moved = place == 0   ? Simd::left<3>(words)
-                        : place == 1 ? Simd::left<1>(words)
-                        : place == 2 ? Simd::right<1>(words)
-                                     : Simd::right<3>(words);
-  return Simd::mask_words(moved, 0x18181818);
+template <class Reader>
+constexpr bool is_signed = requires(const Reader& reader) { reader.signs(0, 0); };
+
+/// Whether half_scale() is a small integer that multiplier() yields as the dot products take it (kZero is 0).
+template <class Reader>
+constexpr bool has_multipliers = requires(const Reader& reader) { reader.multiplier(0, 0, 0); };
+
+/// A reader's codes, whether or not it has the signs apart.
+template <class Reader>
+[[gnu::always_inline]] inline void codes_of(const Reader& reader, size_t outer, size_t inner, Simd::I (&codes)[8]) {
+  if constexpr (is_signed<Reader>) {
+    reader.magnitudes(outer, inner, codes);
+    const Simd::I signs = reader.signs(outer, inner);
+#pragma GCC unroll 8
+    for (int q = 0; q < 8; ++q) codes[q] = Simd::signed_codes<Reader::kZero>(codes[q], signs, q);
+  } else {
+    reader.codes(outer, inner, codes);
+  }
 }
 
 struct OneSubBlock {

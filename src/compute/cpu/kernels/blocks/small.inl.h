@@ -1,10 +1,20 @@
 // Readers of codes of one or two bits: Q1_0, Q2_0, TQ2_0, and the base-3 digits of TQ1_0. Layouts:
-// format/blocks/small.cpp and tq1_0.cpp. Codes are 8 times the format's, so that the zero point is 8.
+// format/blocks/small.cpp and tq1_0.cpp. Except for digits, codes are 8 times the format's, so that the zero point
+// is 8.
 #pragma once
 
 #include "compute/cpu/kernels/blocks/reader.inl.h"
 
 namespace {
+
+/// The 2-bit codes at bits 2 * place of 32 bytes, moved to bits 3 and 4: 8 times the code.
+inline Simd::I eightfold_pairs(Simd::I words, size_t place) {
+  const Simd::I moved = place == 0   ? Simd::left<3>(words)
+                        : place == 1 ? Simd::left<1>(words)
+                        : place == 2 ? Simd::right<1>(words)
+                                     : Simd::right<3>(words);
+  return Simd::mask_words(moved, 0x18181818);
+}
 
 inline Simd::F eighth(Simd::F d) { return Simd::mul(d, Simd::set1(0.125F)); }
 
@@ -62,11 +72,11 @@ struct TQ2_0Reader {
 
 struct TQ1_0Reader {
   static constexpr size_t kBytes = 864, kSubBlocks = 8, kUnrolled = 8;
-  static constexpr int kZero = 8, kLargest = 16;
+  static constexpr int kZero = 1, kLargest = 2;
   static constexpr bool kMinimum = false, kHalves = false;
   const std::byte* words;
   Simd::F d;
-  TQ1_0Reader(const std::byte* b, size_t g) : words(lane_words(b + 32, g)), d(eighth(halves(b, g))) {}
+  TQ1_0Reader(const std::byte* b, size_t g) : words(lane_words(b + 32, g)), d(halves(b, g)) {}
   void codes(size_t, size_t s, Simd::I (&out)[8]) const {
     for (size_t j = 0; j < 8; ++j) {
       // After the 40 quads of the first 8 words follow the 20 of the next 4, then those of the last.
@@ -77,12 +87,17 @@ struct TQ1_0Reader {
   Simd::F scale(size_t, size_t) const { return d; }
 
  private:
-  /// 8 times digit n of each byte of a word: the top base-3 digit of byte * 3^n mod 256 is floor(3 / 256 of it).
+  /// Digit n of each byte of a word. A byte in the upper half of 16 bits is a fraction: times 3^n it has lost the
+  /// digits before, and what 3 times that carries out is the next.
   Simd::I digit(size_t word, size_t n) const {
-    Simd::I rest = Simd::words(words + 64 * word);
-#pragma GCC unroll 4
-    for (size_t i = 0; i < n; ++i) rest = Simd::triple_bytes(rest);
-    return Simd::mask_words(Simd::right<3>(Simd::three_quarters(rest)), 0x18181818);
+    constexpr int16_t powers[] = {1, 3, 9, 27, 81};
+    const Simd::I bytes = Simd::words(words + 64 * word);
+    const auto top_digit = [&](Simd::I fraction) {
+      return Simd::high_products(Simd::low_products(fraction, powers[n]), 3);
+    };
+    const Simd::I upper = Simd::mask_words(bytes, static_cast<int32_t>(0xff00ff00));
+    const Simd::I lower = Simd::mask_words(Simd::left<8>(bytes), static_cast<int32_t>(0xff00ff00));
+    return Simd::ior(top_digit(lower), Simd::left<8>(top_digit(upper)));
   }
 };
 
