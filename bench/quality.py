@@ -3,14 +3,16 @@
 
     pip install llama-cpp-python==0.3.36 gguf numpy matplotlib
     bench/quality.py --cache FOLDER [--assets ../shared] [--plot docs/quality.svg]
+    bench/quality.py --cache FOLDER --own [--model FILE --text KIND=FILE ...]
 
 ASSETS/tinyflash holds model-bf16.gguf and the held-out texts valid_*.txt. Both programs quantise the same file (the model without its
 multi-token-prediction block, which llama.cpp does not know) to each mix, without and with the same importance matrix, which
 `terrace imatrix` collects on the texts behind the part they are judged on. Terrace then computes how far the predictions on the first
 tokens of each text are from those of the bf16 file, in the reference profile, so that only the weights make a difference.
 
-Prints a table and draws divergence against size. The exit code is 1 if a file of Terrace's is worse over all texts than
-llama.cpp's of the same mix.
+Prints a table and draws divergence against size. With --own, it instead compares Terrace's own types with public types of about the same size, all made by Terrace, on that file or on
+--model FILE (whose own weights, decoded, are the reference) with --text KIND=FILE. The exit code is 1 if a file of Terrace's is worse
+over all texts than llama.cpp's of the same mix.
 """
 import argparse
 import ctypes
@@ -28,6 +30,7 @@ from tinyflash import made, only_errors, without_head
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MIXES = {"Q8_0": 7, "Q6_K": 18, "Q5_K_M": 17, "Q4_K_M": 15, "Q3_K_M": 12, "Q2_K": 10}
+OWN = ["Q4SG128", "NF4C", "IQ4_XS", "Q4_0", "Q4_K_S", "Q8G128", "Q8_0"]
 KINDS = ["code", "prose", "chat", "all"]
 JUDGED_BYTES = 6000  # more than the first 500 tokens of a text
 
@@ -119,6 +122,18 @@ def table(rows):
     return "\n".join(lines) + "\n"
 
 
+def own_types(args, source, texts):
+    """A table of Terrace's own types beside public ones of about the same size."""
+    print("| type | bits per weight | KL | KL, top 64 | same best | perplexity | reference's |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for mix in OWN:
+        target = args.cache / f"own-{mix}.gguf"
+        done = subprocess.run([args.terrace, "quantize", source, target, "--type", mix], check=True, stdout=subprocess.PIPE, text=True)
+        bits = done.stdout.split(" bits per weight")[0].split()[-1]
+        found = list(judged(args, source, target, texts).values())[-1]
+        print(f"| {mix} | {bits} | {found['kl']['mean']:.5f} | {found['kl_top64']['mean']:.5f} | {found['same_best']:.1%} | "
+              f"{found['perplexity']:.3f} | {found['reference_perplexity']:.3f} |", flush=True)
+
+
 def plot(rows, path):
     import matplotlib
     matplotlib.use("svg")
@@ -150,12 +165,21 @@ def main():
     parser.add_argument("--plot", type=pathlib.Path, default=ROOT / "docs/quality.svg", help="where the drawing goes")
     parser.add_argument("--count", type=int, default=500, help="tokens of each text")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--own", action="store_true", help="compare Terrace's own types with public ones")
+    parser.add_argument("--model", type=pathlib.Path, help="with --own: another model than tinyflash")
+    parser.add_argument("--text", action="append", default=[], help="with --model: KIND=FILE")
     args = parser.parse_args()
     args.terrace = args.terrace.resolve()
     llama_cpp.llama_log_set(only_errors, None)
     folder = args.assets / "tinyflash"
+    if args.model:
+        source = args.cache / "decoded.gguf"
+        subprocess.run([args.terrace, "quantize", args.model, source, "--type", "F32", "--pure", "--allow-requantize"], check=True)
+        return own_types(args, source, dict(text.split("=", 1) for text in args.text))
     trunk, importance = prepare(args, folder)
     texts = {kind: folder / f"valid_{kind}.txt" for kind in KINDS[:-1]}
+    if args.own:
+        return own_types(args, trunk, texts)
     rows = []
     for mix, known, maker, path in files_of(args, trunk, importance):
         rows.append((mix, known, maker, path.stat().st_size, judged(args, trunk, path, texts)))

@@ -13,7 +13,7 @@ using terrace::compute::Kernels;
 using namespace terrace::compute::TERRACE_ISA;  // NOLINT(google-build-using-namespace): this unit's own
 
 constexpr const BlockKernelGroup* kBlockKernels[] = {&kSimpleTypes, &kKTypes, &kLevelTypes, &kCodebookTypes,
-                                                 &kTerraceTypes};
+                                                     &kTerraceTypes};
 
 template <size_t Streams>
 Simd::I read_streams(const std::byte* data, size_t bytes, size_t prefetch) {
