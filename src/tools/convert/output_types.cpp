@@ -4,6 +4,8 @@
 #include <array>
 #include <map>
 
+#include "tools/mixes.h"
+
 namespace terrace::tools {
 namespace {
 
@@ -63,6 +65,8 @@ Result<const BlockType*> choose(const PlannedTensor& tensor, const TypeChoice& c
 Result<const BlockType*> output_type(const std::string& name) {
   const BlockType* type = format::find_block_type(std::string_view(name));
   if (type && (is_float(*type) || (type->codec && type->codec->encode))) return type;
+  if (find_mix(name))
+    return fail("'{}' is a mix of types; convert without --type, then make it with terrace quantize", name);
   return fail("the type '{}' is {}", name, type ? "one that Terrace does not make" : "unknown");
 }
 
