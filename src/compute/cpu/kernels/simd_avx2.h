@@ -105,8 +105,11 @@ struct Simd {
     return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
   /// The low or high 16 bits of each unsigned 16-bit number times the factor.
-  static I low_products(I a, int16_t factor) { return _mm256_mullo_epi16(a, _mm256_set1_epi16(factor)); }
-  static I high_products(I a, int16_t factor) { return _mm256_mulhi_epu16(a, _mm256_set1_epi16(factor)); }
+  static I add_bytes(I a, I b) { return _mm256_add_epi8(a, b); }
+  /// 1 in each unsigned byte above the threshold, else 0.
+  static I bytes_above(I a, int8_t threshold) {
+    return _mm256_min_epu8(_mm256_subs_epu8(a, _mm256_set1_epi8(threshold)), _mm256_set1_epi8(1));
+  }
   static I lookup(const uint8_t (&table)[16], I a) {
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))),
                                a);

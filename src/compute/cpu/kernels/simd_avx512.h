@@ -86,8 +86,11 @@ struct Simd {
   static I short_lanes(const std::byte* p) {
     return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
-  static I low_products(I a, int16_t factor) { return _mm512_mullo_epi16(a, _mm512_set1_epi16(factor)); }
-  static I high_products(I a, int16_t factor) { return _mm512_mulhi_epu16(a, _mm512_set1_epi16(factor)); }
+  static I add_bytes(I a, I b) { return _mm512_add_epi8(a, b); }
+  /// 1 in each unsigned byte above the threshold, else 0.
+  static I bytes_above(I a, int8_t threshold) {
+    return _mm512_min_epu8(_mm512_subs_epu8(a, _mm512_set1_epi8(threshold)), _mm512_set1_epi8(1));
+  }
   static I lookup(const uint8_t (&table)[16], I a) {
     return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))), a);
   }

@@ -189,13 +189,6 @@ struct Simd {
       return int32_t{half};
     });
   }
-  template <class Short>
-  static I map_shorts(I a, Short number) {
-    return imap([&](int i) {
-      const auto word = static_cast<uint32_t>(a.v[i]);
-      return static_cast<int32_t>(number(word & 0xffff) | number(word >> 16) << 16);
-    });
-  }
   template <class Byte>
   static I map_bytes(I a, Byte byte) {
     return imap([&](int i) {
@@ -204,12 +197,16 @@ struct Simd {
       return static_cast<int32_t>(word);
     });
   }
-  /// The low or high 16 bits of each unsigned 16-bit number times the factor.
-  static I low_products(I a, int16_t factor) {
-    return map_shorts(a, [&](uint32_t x) { return x * static_cast<uint32_t>(factor) & 0xffff; });
+  static I add_bytes(I a, I b) {
+    return imap([&](int i) {
+      const auto x = static_cast<uint32_t>(a.v[i]), y = static_cast<uint32_t>(b.v[i]);
+      const uint32_t sevens = (x & 0x7f7f7f7f) + (y & 0x7f7f7f7f);  // no carries out of a byte
+      return static_cast<int32_t>(sevens ^ ((x ^ y) & 0x80808080));
+    });
   }
-  static I high_products(I a, int16_t factor) {
-    return map_shorts(a, [&](uint32_t x) { return x * static_cast<uint32_t>(factor) >> 16; });
+  /// 1 in each unsigned byte above the threshold, else 0.
+  static I bytes_above(I a, int8_t threshold) {
+    return map_bytes(a, [&](uint32_t b) { return uint32_t{b > static_cast<uint8_t>(threshold)}; });
   }
   /// The table's entry for the low 4 bits of each byte, which is below 128.
   static I lookup(const uint8_t (&table)[16], I a) {

@@ -87,17 +87,12 @@ struct TQ1_0Reader {
   Simd::F scale(size_t, size_t) const { return d; }
 
  private:
-  /// Digit n of each byte of a word. A byte in the upper half of 16 bits is a fraction: times 3^n it has lost the
-  /// digits before, and what 3 times that carries out is the next.
+  /// Digit n of each byte of a word. A byte is a fraction: times 3^n it has lost the digits before, and the next one is
+  /// how many thirds it has passed.
   Simd::I digit(size_t word, size_t n) const {
-    constexpr int16_t powers[] = {1, 3, 9, 27, 81};
-    const Simd::I bytes = Simd::words(words + 64 * word);
-    const auto top_digit = [&](Simd::I fraction) {
-      return Simd::high_products(Simd::low_products(fraction, powers[n]), 3);
-    };
-    const Simd::I upper = Simd::mask_words(bytes, static_cast<int32_t>(0xff00ff00));
-    const Simd::I lower = Simd::mask_words(Simd::left<8>(bytes), static_cast<int32_t>(0xff00ff00));
-    return Simd::ior(top_digit(lower), Simd::left<8>(top_digit(upper)));
+    Simd::I fraction = Simd::words(words + 64 * word);
+    for (size_t i = 0; i < n; ++i) fraction = Simd::add_bytes(fraction, Simd::add_bytes(fraction, fraction));
+    return Simd::add_bytes(Simd::bytes_above(fraction, 85), Simd::bytes_above(fraction, static_cast<int8_t>(170)));
   }
 };
 
