@@ -147,7 +147,7 @@ def plot(rows, path):
                       label=f"{maker}{', imatrix' if known else ''}")
             if maker == "Terrace" and known:
                 for x, y, mix in points:
-                    axes.annotate(mix, (x, y), textcoords="offset points", xytext=(4, -12), fontsize=8)
+                    axes.annotate(mix, (x, y), textcoords="offset points", xytext=(-4, -12), ha="right", fontsize=8)
     axes.set_yscale("log")
     axes.set_xlabel("file, MB")
     axes.set_ylabel("KL(bf16 || file), nats")

@@ -38,6 +38,9 @@ Result<ColumnSums> read_sums(const std::string& path, const format::GgufFile& fi
   if (sums.columns == 0 || sums.counts.size() * sums.columns != sums.squares.size())
     return fail("{}: '{}' has {} sums of {} columns and {} counts", path, name, sums.squares.size(), sums.columns,
                 sums.counts.size());
+  // A fraction of an input would make means larger than any float.
+  if (std::any_of(sums.counts.begin(), sums.counts.end(), [](double count) { return count > 0 && count < 1; }))
+    return fail("{}: '{}' has a count between 0 and 1", path, name);
   return sums;
 }
 

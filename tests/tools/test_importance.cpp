@@ -65,6 +65,8 @@ TEST_F(ImportanceRefusal, NamesWhatIsWrong) {
               HasSubstr("nan at 1"));
   EXPECT_THAT(refusal("imatrix", {{{"a.in_sum2", 0, {2, 2}}, {1, 1, 1, 1}}, {{"a.counts", 0, {1, 1}}, {1}}}),
               HasSubstr("4 sums of 2 columns and 1 counts"));
+  EXPECT_THAT(refusal("imatrix", {{{"a.in_sum2", 0, {1, 1}}, {3e38F}}, {{"a.counts", 0, {1, 1}}, {1e-3F}}}),
+              HasSubstr("a count between 0 and 1"));
   EXPECT_FALSE(load_importance(folder / "missing.gguf"));
 }
 
