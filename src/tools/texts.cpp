@@ -24,7 +24,7 @@ Result<std::vector<Text>> read_texts(const engine::Engine& engine, std::span<con
     if (std::any_of(texts.begin(), texts.end(), [&](const Text& other) { return other.kind == text.kind; }))
       return fail("two texts are called '{}'; name one of them: OTHER={}", text.kind, path);
     TERRACE_TRY(const std::string bytes, read_text(path, kMaximumText));
-    text.tokens = tokenizer->encode(bytes, {.parse_special = false, .add_special = true});
+    text.tokens = tokenizer->encode(bytes, {.parse_special = true, .add_special = true});
     if (limit > 0 && text.tokens.size() > limit) text.tokens.resize(limit);
     if (text.tokens.size() < 2)
       return fail("{}: the text has {} tokens; at least 2 are needed", path, text.tokens.size());

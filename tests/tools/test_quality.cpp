@@ -86,8 +86,6 @@ INSTANTIATE_TEST_SUITE_P(Models, Quality, ::testing::Values("llama", "qwen35moe"
                          [](const auto& model) { return std::string(model.param); });
 
 TEST(QualityFigures, AreThoseOfTheDefinition) {
-  // Two positions of a vocabulary of 3, worked out by hand: p = (1/2, 1/4, 1/4) and q = (1/4, 1/2, 1/4).
-  TemporaryFolder folder;
   const float a = std::log(0.5F), b = std::log(0.25F);
   std::vector<Position> positions(4);
   const double losses[] = {1, 3, 2};
@@ -124,6 +122,55 @@ TEST(QualityReports, ArePagesAndJson) {
   EXPECT_EQ(json["noise"], 0.0);
 }
 
+/// KL(p || q) of two rows of logits over the tokens of `which`, in long double and as the formula is written.
+double divergence_by_definition(std::span<const float> p, std::span<const float> q, const std::vector<size_t>& which) {
+  long double p_sum = 0, q_sum = 0, sum = 0;
+  for (const size_t i : which) {
+    p_sum += std::exp(static_cast<long double>(p[i]));
+    q_sum += std::exp(static_cast<long double>(q[i]));
+  }
+  for (const size_t i : which) {
+    const long double a = std::exp(static_cast<long double>(p[i])) / p_sum;
+    sum += a * std::log(a / (std::exp(static_cast<long double>(q[i])) / q_sum));
+  }
+  return static_cast<double>(sum);
+}
+
+TEST(QualityFigures, OfAPositionAreThoseOfTheDefinition) {
+  const auto model = load(fixture("llama/model-f32.gguf"));
+  const size_t vocabulary = model->info().vocabulary;
+  const std::vector<int32_t> tokens = {5, 9, 2};
+  engine::Sequence sequence;
+  const engine::Advance advance[] = {{&sequence, tokens, engine::Advance::Logits::all}};
+  const auto rows = take(model->step(advance));
+  std::vector<std::vector<float>> own, other;
+  for (size_t r = 0; r < 3; ++r) {
+    own.emplace_back(rows.row(r), rows.row(r) + vocabulary);
+    other.push_back(own.back());
+    for (size_t i = 0; i < vocabulary; ++i) other[r][i] += static_cast<float>((i * 37 + r) % 11) * 0.1F - 0.5F;
+  }
+  TemporaryFolder folder;
+  auto writer = take(format::SafetensorsWriter::create(
+      folder / "r", {{"logits", {"F32", {3, vocabulary}, {}}}, {"tokens", {"I32", {3}, {}}}}));
+  for (const auto& row : other) need(writer.write(std::as_bytes(std::span(row))));
+  need(writer.write(std::as_bytes(std::span(tokens))));
+  need(writer.finish());
+  const auto reference = take(file_reference(folder / "r"));
+  const auto positions = take(compare(*model, *reference, 2, kGoOn))[0].positions;
+  std::vector<size_t> all(vocabulary);
+  for (size_t i = 0; i < vocabulary; ++i) all[i] = i;
+  for (size_t r = 0; r < 3; ++r) {
+    EXPECT_NEAR(*positions[r].kl, divergence_by_definition(other[r], own[r], all), 1e-9);
+    std::vector<size_t> top;
+    for (const int32_t token : largest(other[r], kTopTokens)) top.push_back(static_cast<size_t>(token));
+    EXPECT_NEAR(positions[r].kl_top, divergence_by_definition(other[r], own[r], top), 1e-9);
+    EXPECT_EQ(positions[r].same_best, largest(own[r], 1) == largest(other[r], 1));
+  }
+  EXPECT_NEAR(*positions[0].loss, log_sum_exp(own[0]) - own[0][9], 1e-9);
+  EXPECT_NEAR(*positions[1].reference_loss, log_sum_exp(other[1]) - other[1][2], 1e-9);
+  EXPECT_FALSE(positions[2].loss.has_value());
+}
+
 class ReferenceFile : public ::testing::Test {
  protected:
   using Arrays = std::vector<std::pair<std::string, format::SafetensorsArray>>;
@@ -158,6 +205,17 @@ TEST_F(ReferenceFile, OfAnotherVocabularyIsRefused) {
   const auto model = load(fixture("llama/model-f32.gguf"));
   const auto reference = take(file_reference(folder / "r"));
   EXPECT_THAT(message_of(compare(*model, *reference, 8, kGoOn)), HasSubstr("a vocabulary of 3 tokens"));
+}
+
+TEST(Texts, ControlTokensWrittenInThemAreRead) {
+  const auto model = load(fixture("qwen35moe/model-f32.gguf"));
+  TemporaryFolder folder;
+  write_file(folder / "chat.txt", "<|im_start|>user\nHello<|im_end|>");
+  const std::vector<std::string> files = {folder / "chat.txt"};
+  const auto texts = take(read_texts(*model, files, 0));
+  EXPECT_EQ(texts[0].kind, "chat");
+  EXPECT_EQ(texts[0].tokens, model->tokenizer()->encode("<|im_start|>user\nHello<|im_end|>", {.parse_special = true}));
+  EXPECT_NE(texts[0].tokens, model->tokenizer()->encode("<|im_start|>user\nHello<|im_end|>", {}));
 }
 
 TEST(PerplexityTest, ScoresTheSecondHalfOfEveryWindow) {
