@@ -10,20 +10,19 @@ namespace {
 
 struct Command {
   ModelOptions model;
-  std::vector<std::string> texts;
   std::string out;
   size_t chunk = 512;
-  size_t tokens = 0;
+  TextOptions texts;
 };
 
 Status run(const Command& command) {
   catch_stops();
   tools::ImportanceCollector collector;
   TERRACE_TRY(auto engine, load_engine(command.model, &collector));
-  TERRACE_TRY(const auto texts, tools::read_texts(*engine, command.texts, command.tokens));
+  TERRACE_TRY(const auto texts, tools::read_texts(*engine, command.texts.files, command.texts.tokens));
   std::vector<int32_t> tokens;
   for (const tools::Text& text : texts) tokens.insert(tokens.end(), text.tokens.begin(), text.tokens.end());
-  ProgressLine line("reading");
+  ProgressLine line("reading", ProgressLine::Unit::tokens);
   TERRACE_TRY(auto importance, tools::collect_importance(*engine, collector, tokens, command.chunk, line.callback()));
   line.clear();
   for (const tools::Text& text : texts) importance.datasets.push_back(text.kind);
@@ -47,15 +46,11 @@ void add_imatrix(CLI::App& app, Action& action) {
   CLI::App* sub = app.add_subcommand("imatrix", "How much each column of a model's matrices matters on a text");
   auto command = std::make_shared<Command>();
   command->model.add(*sub, /*required=*/true);
-  sub->add_option("--text", command->texts, "A text, FILE or NAME=FILE; may be given several times")
-      ->expected(1)
-      ->take_all()
-      ->required();
+  command->texts.add(*sub, /*required=*/true);
   sub->add_option("--out", command->out, "The GGUF file to write")->required();
   sub->add_option("--chunk", command->chunk, "Tokens read together")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  sub->add_option("--tokens", command->tokens, "Tokens of each text at most; 0: all")->capture_default_str();
   sub->callback([command, &action] { action = [command] { return run(*command); }; });
 }
 

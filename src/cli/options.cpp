@@ -37,6 +37,12 @@ void ModelOptions::add(CLI::App& command, bool required) {
       ->capture_default_str();
 }
 
+void TextOptions::add(CLI::App& command, bool required) {
+  auto* option = command.add_option("--text", files, "A text, FILE or KIND=FILE; may be given several times");
+  option->expected(1)->take_all()->required(required);
+  command.add_option("--tokens", tokens, "Tokens of each text at most; 0: all")->capture_default_str();
+}
+
 engine::EngineOptions ModelOptions::engine() const {
   engine::EngineOptions options;
   options.threads = threads;

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "engine/engine.h"
 
@@ -22,6 +23,14 @@ struct ModelOptions {
   /// Adds MODEL (required or not) and the options to a command.
   void add(CLI::App& command, bool required);
   engine::EngineOptions engine() const;
+};
+
+/// Which texts a model is judged on.
+struct TextOptions {
+  std::vector<std::string> files;  ///< FILE or KIND=FILE
+  size_t tokens = 0;               ///< of each at most; 0: all
+
+  void add(CLI::App& command, bool required);
 };
 
 /// The path of the model to use: the given one, or the default model where scripts/demo puts it.

@@ -37,8 +37,12 @@ std::string show_seconds(double seconds) {
   return fmt::format("{} s", whole);
 }
 
-ProgressLine::ProgressLine(std::string_view work)
-    : work_(work), terminal_(::isatty(STDERR_FILENO) != 0), start_(Clock::now()), last_(start_ - kInterval) {}
+ProgressLine::ProgressLine(std::string_view work, Unit unit)
+    : work_(work),
+      unit_(unit),
+      terminal_(::isatty(STDERR_FILENO) != 0),
+      start_(Clock::now()),
+      last_(start_ - kInterval) {}
 
 double ProgressLine::seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
@@ -62,7 +66,9 @@ void ProgressLine::draw(uint64_t done, uint64_t total, std::string_view what) {
   std::string line = fmt::format("{} {:3.0f} %", work_, share);
   if (rate > 0) {
     const double left = static_cast<double>(total - std::min(done, total)) / rate;
-    line += fmt::format("  {}/s  {} left", show_bytes(static_cast<uint64_t>(rate)), show_seconds(left));
+    const std::string speed =
+        unit_ == Unit::bytes ? show_bytes(static_cast<uint64_t>(rate)) : fmt::format("{:.0f} tokens", rate);
+    line += fmt::format("  {}/s  {} left", speed, show_seconds(left));
   }
   line += fmt::format("  {}", what);
   // A line that wraps could not be drawn over.

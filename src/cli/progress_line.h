@@ -10,12 +10,13 @@
 
 namespace terrace::cli {
 
-/// Draws on stderr, a few times a second and only if that is a terminal: share, bytes per second, time left, what is at
-/// work. The line is cleared when the object goes.
+/// Draws on stderr, a few times a second and only if that is a terminal: share, rate, time left, what is at work. The
+/// line is cleared when the object goes.
 class ProgressLine {
  public:
+  enum class Unit { bytes, tokens };
   /// `work` begins the line: "converting".
-  explicit ProgressLine(std::string_view work);
+  explicit ProgressLine(std::string_view work, Unit unit = Unit::bytes);
   ~ProgressLine() { clear(); }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -31,6 +32,7 @@ class ProgressLine {
   void draw(uint64_t done, uint64_t total, std::string_view what);
 
   std::string work_;
+  Unit unit_;
   bool terminal_;
   bool drawn_ = false;
   Clock::time_point start_, last_;

@@ -19,8 +19,7 @@ constexpr size_t kNoiseTokens = 64;
 struct Command {
   ModelOptions model;
   std::string reference_model, reference_file, reference_numeric, save, page, json;
-  std::vector<std::string> texts;
-  size_t tokens = 512;
+  TextOptions texts{{}, 512};
 };
 
 std::string name_of(const std::string& path) { return std::filesystem::path(path).filename().string(); }
@@ -46,14 +45,14 @@ Result<OpenReference> open_reference(const Command& command) {
   options.model = command.reference_model;
   if (!command.reference_numeric.empty()) options.numeric = command.reference_numeric;
   TERRACE_TRY(opened.engine, load_engine(options));
-  TERRACE_TRY(auto texts, tools::read_texts(*opened.engine, command.texts, command.tokens));
+  TERRACE_TRY(auto texts, tools::read_texts(*opened.engine, command.texts.files, command.texts.tokens));
   opened.predictions = tools::model_reference(*opened.engine, std::move(texts), kReferenceChunk);
   return opened;
 }
 
 Status save(const Command& command, engine::Engine& engine) {
-  TERRACE_TRY(const auto texts, tools::read_texts(engine, command.texts, command.tokens));
-  ProgressLine line("recording");
+  TERRACE_TRY(const auto texts, tools::read_texts(engine, command.texts.files, command.texts.tokens));
+  ProgressLine line("recording", ProgressLine::Unit::tokens);
   TERRACE_CHECK(tools::save_reference(command.save, engine, texts, line.callback()));
   line.clear();
   fmt::print("wrote {}\n", command.save);
@@ -67,7 +66,7 @@ Status compare(const Command& command, engine::Engine& engine) {
   report.reference = name_of(command.reference_file.empty() ? command.reference_model : command.reference_file);
   report.model_bytes = engine.file_bytes();
   report.numeric = command.model.numeric;
-  ProgressLine line("comparing");
+  ProgressLine line("comparing", ProgressLine::Unit::tokens);
   TERRACE_TRY(report.comparisons, tools::compare(engine, *reference.predictions, kModelChunk, line.callback()));
   tools::Text sample = reference.predictions->texts().front();
   sample.tokens.resize(std::min(kNoiseTokens, sample.tokens.size()));
@@ -85,8 +84,10 @@ Status run(const Command& command) {
   const bool texts_needed = command.reference_file.empty();
   const int modes = !command.reference_model.empty() + !command.reference_file.empty() + !command.save.empty();
   if (modes != 1) return fail("say one of --reference-model, --reference and --save-reference");
-  if (texts_needed && command.texts.empty()) return fail("name the texts to judge on: --text FILE or --text KIND=FILE");
-  if (!texts_needed && !command.texts.empty()) return fail("a reference file brings its own tokens; leave out --text");
+  if (texts_needed && command.texts.files.empty())
+    return fail("name the texts to judge on: --text FILE or --text KIND=FILE");
+  if (!texts_needed && !command.texts.files.empty())
+    return fail("a reference file brings its own tokens; leave out --text");
   TERRACE_TRY(auto engine, load_engine(command.model));
   return command.save.empty() ? compare(command, *engine) : save(command, *engine);
 }
@@ -97,16 +98,13 @@ void add_quality(CLI::App& app, Action& action) {
   CLI::App* sub = app.add_subcommand("quality", "How far a model's predictions are from a reference's");
   auto command = std::make_shared<Command>();
   command->model.add(*sub, /*required=*/true);
+  command->texts.add(*sub, /*required=*/false);
   sub->add_option("--reference-model", command->reference_model, "The GGUF file to compare with");
   sub->add_option("--reference-numeric", command->reference_numeric, "Its numeric profile (default: the model's)")
       ->check(CLI::IsMember({"standard", "reference"}));
   sub->add_option("--reference", command->reference_file,
                   "Recorded predictions: from --save-reference, or from terrace logits");
   sub->add_option("--save-reference", command->save, "Only record the model's own predictions in this file");
-  sub->add_option("--text", command->texts, "A text to judge on, FILE or KIND=FILE; may be given several times")
-      ->expected(1)
-      ->take_all();
-  sub->add_option("--tokens", command->tokens, "Tokens of each text at most; 0: all")->capture_default_str();
   sub->add_option("--page", command->page, "Write an HTML page with the table and plots");
   sub->add_option("--json", command->json, "Write the figures as JSON");
   sub->callback([command, &action] { action = [command] { return run(*command); }; });

@@ -36,7 +36,7 @@ Result<ImportanceFile> collect_importance(engine::Engine& engine, const Importan
   file.chunk_size = static_cast<uint32_t>(chunk);
   const size_t total = std::max<size_t>(1, tokens.size() / chunk);
   for (; file.chunks < total; ++file.chunks) {
-    if (!progress(file.chunks, total, "")) return fail("{}", kInterrupted);
+    if (!progress(file.chunks * chunk, total * chunk, "")) return fail("{}", kInterrupted);
     const auto piece = tokens.subspan(file.chunks * chunk, std::min(chunk, tokens.size()));
     engine::Sequence sequence;
     const engine::Advance advance[] = {{&sequence, piece, engine::Advance::Logits::all}};

@@ -50,7 +50,7 @@ Result<Perplexity> measure_perplexity(engine::Engine& engine, const Text& text, 
   const auto start = engine.tokenizer()->encode("", {.add_special = true});
   Losses losses;
   for (size_t w = 0; w < windows; ++w) {
-    if (!progress(w, windows, text.kind)) return fail("{}", kInterrupted);
+    if (!progress(w * window, windows * window, text.kind)) return fail("{}", kInterrupted);
     const auto piece = std::span(text.tokens).subspan(w * window, window);
     std::vector<int32_t> read(piece.begin(), piece.end());
     if (!start.empty()) read[0] = start[0];
