@@ -60,6 +60,8 @@ bool same_ignoring_case(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+const BlockType& block_type(TypeCode code) { return *find_block_type(static_cast<uint32_t>(code)); }
+
 const BlockType* find_block_type(uint32_t code) {
   for (const BlockType& type : kTypes) {
     if (type.code == code) return &type;

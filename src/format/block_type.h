@@ -80,6 +80,10 @@ struct BlockType {
   const BlockCodec* codec = nullptr;  ///< null: known to the format, not computable
 };
 
+/// The layouts of the blocks, as general.quantization_version counts them.
+constexpr uint32_t kQuantizationVersion = 2;
+
+const BlockType& block_type(TypeCode code);
 /// The type with that GGUF code, or null.
 const BlockType* find_block_type(uint32_t code);
 /// The type of that name, upper or lower case, or null.

@@ -1,8 +1,18 @@
 #include "format/encode.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 namespace terrace::format {
+
+bool can_hold(const BlockType& type, std::span<const float> values) {
+  if (&type == &block_type(TypeCode::f32) || &type == &block_type(TypeCode::bf16)) return true;
+  constexpr float kLargestHalf = 65504;
+  const float most = &type == &block_type(TypeCode::f16) ? kLargestHalf : std::numeric_limits<float>::max();
+  return std::all_of(values.begin(), values.end(), [most](float value) { return std::fabs(value) <= most; });
+}
 
 void encode_rows(const BlockType& type, const float* values, size_t rows, size_t columns,
                  std::span<const float> importance, std::byte* out) {

@@ -8,6 +8,10 @@
 
 namespace terrace::format {
 
+/// Whether every value can be encoded without becoming infinite or losing all meaning: F32 and BF16 hold whatever
+/// comes, F16 finite values up to 65504 in size, blocks finite ones.
+bool can_hold(const BlockType& type, std::span<const float> values);
+
 /// Encodes `rows` rows of `columns` finite floats, row after row. `columns` is a multiple of type.values.
 /// `importance` holds `columns` weights of 0 or more, shared by the rows (an importance matrix), or is empty: then all
 /// weigh the same. `out` has rows * columns / type.values * type.bytes bytes.

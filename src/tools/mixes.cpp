@@ -109,8 +109,6 @@ TypeCode narrower(TypeCode type) {
   }
 }
 
-const format::BlockType& type_of(TypeCode code) { return *format::find_block_type(static_cast<uint32_t>(code)); }
-
 bool is_embedding(std::string_view name) {
   return name == "token_embd.weight" || name == "per_layer_token_embd.weight";
 }
@@ -280,8 +278,8 @@ TypeChooser::Choice TypeChooser::choose(const format::GgufTensor& tensor) {
   const TypeCode by_mix = counted && !mix_.group.empty() && !pure_ ? wanted(tensor.name) : mix_.type;
   TypeCode code = rule ? static_cast<TypeCode>(rule->code) : by_mix;
   const TypeCode first = code;
-  while (tensor.shape[0] % type_of(code).values != 0) code = narrower(code);
-  return {&type_of(code), code != first};
+  while (tensor.shape[0] % format::block_type(code).values != 0) code = narrower(code);
+  return {&format::block_type(code), code != first};
 }
 
 }  // namespace terrace::tools

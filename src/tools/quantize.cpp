@@ -1,9 +1,11 @@
 #include "tools/quantize.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "base/cpu.h"
 #include "base/thread_team.h"
@@ -38,13 +40,6 @@ struct Work {
   std::vector<const BlockType*> types;  // of the output's tensors
   QuantizeReport report;
 };
-
-std::string stamp(const std::string& path) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  const auto time = std::filesystem::last_write_time(path, error).time_since_epoch().count();
-  return fmt::format("{} {} {}", path, size, time);
-}
 
 Status load_importances(const std::string& path, Work& work) {
   if (path.empty()) return Done{};
@@ -104,7 +99,7 @@ format::GgufMetadata metadata_of(const Work& work, const QuantizeOptions& option
   if (file == 0) {
     for (const format::GgufEntry& entry : work.file.metadata().entries())
       if (!entry.key.starts_with("split.")) metadata.set(entry);
-    metadata.set("general.quantization_version", uint32_t{2});
+    metadata.set("general.quantization_version", format::kQuantizationVersion);
     metadata.set("general.file_type", work.mix->file_type);
     if (std::any_of(work.types.begin(), work.types.end(),
                     [](const BlockType* type) { return format::is_own_type(type->code); }))
@@ -164,15 +159,15 @@ class Encoder {
       for (size_t row = from_row; row < to_row; ++row) {
         const uint64_t at = first + row;
         format::decode_values(from, tensor.data.data() + at * in_row, columns, values.data());
-        if (!std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); })) bad = at;
+        if (!format::can_hold(to, values)) bad = at;
         const auto weights =
             importance.empty() ? importance : importance.subspan(at / rows_per_matrix * columns, columns);
         format::encode_rows(to, values.data(), 1, columns, weights, out_.data() + row * out_row);
       }
     });
     if (bad != UINT64_MAX)
-      return fail("tensor '{}' has a value in row {} that is not finite; the model file is damaged", tensor.name,
-                  bad.load());
+      return fail("tensor '{}' has a value in row {} that {} cannot hold: infinite, no number, or too large",
+                  tensor.name, bad.load(), to.name);
     work_.file.release(tensor.data.subspan(first * in_row, (last - first) * in_row));
     return std::span<const std::byte>(out_);
   }
@@ -216,11 +211,39 @@ Status write_file(const Work& work, const std::vector<size_t>& tensors, Encoder&
   return Done{};
 }
 
+/// The input's files.
+std::set<std::string> inputs_of(const Work& work) {
+  std::set<std::string> paths;
+  for (const GgufTensor& tensor : work.file.tensors()) paths.insert(work.file.location(tensor).path);
+  return paths;
+}
+
 std::string fingerprint_of(const QuantizeOptions& options, const Work& work) {
-  std::string text = fmt::format("quantize {} {} {}", stamp(options.in), work.mix->name, options.pure);
-  if (!options.importance.empty()) text += " imatrix " + stamp(options.importance);
-  for (const std::string& rule : options.rules) text += " " + rule;
-  return text;
+  std::string text =
+      fmt::format("quantize 1, {}, pure {}, rules '{}'", work.mix->name, options.pure, fmt::join(options.rules, "' '"));
+  for (const std::string& path : inputs_of(work)) text += file_stamp(path);
+  return text + "\nimportance" + file_stamp(options.importance);
+}
+
+/// One writer per output file, none of which may be a file of the input.
+Result<std::vector<ResumableGguf>> open_outputs(Work& work, const QuantizeOptions& options,
+                                                const std::vector<std::vector<size_t>>& files) {
+  std::vector<ResumableGguf> outputs;
+  for (size_t f = 0; f < files.size(); ++f) {
+    const std::string path = shard_path(options.out, f, files.size());
+    std::error_code missing;
+    for (const std::string& input : inputs_of(work))
+      if (std::filesystem::equivalent(input, path, missing))
+        return fail("{} is the input; write to another file", path);
+    std::vector<GgufTensor> tensors;
+    for (const size_t i : files[f])
+      tensors.push_back({work.file.tensors()[i].name, work.types[i]->code, work.file.tensors()[i].shape});
+    TERRACE_TRY(auto out, ResumableGguf::open(path, metadata_of(work, options, f, files.size()), tensors,
+                                              fingerprint_of(options, work)));
+    work.report.files.push_back(path);
+    outputs.push_back(std::move(out));
+  }
+  return outputs;
 }
 
 }  // namespace
@@ -232,23 +255,12 @@ Result<QuantizeReport> plan_quantize(const QuantizeOptions& options) {
 
 Result<QuantizeReport> quantize(const QuantizeOptions& options, const Progress& progress) {
   TERRACE_TRY(Work work, prepare(options));
-  std::error_code error;
-  if (std::filesystem::equivalent(options.in, options.out, error))
-    return fail("{} is the input; write to another file", options.out);
   const auto files = share_out(work, options.keep_split);
-  const std::string fingerprint = fingerprint_of(options, work);
-  std::vector<ResumableGguf> outputs;
+  TERRACE_TRY(auto outputs, open_outputs(work, options, files));
   uint64_t total = 0;
-  for (size_t f = 0; f < files.size(); ++f) {
-    std::vector<GgufTensor> tensors;
-    for (const size_t i : files[f])
-      tensors.push_back({work.file.tensors()[i].name, work.types[i]->code, work.file.tensors()[i].shape});
-    const std::string path = shard_path(options.out, f, files.size());
-    TERRACE_TRY(auto out, ResumableGguf::open(path, metadata_of(work, options, f, files.size()), tensors, fingerprint));
-    work.report.files.push_back(path);
+  for (const ResumableGguf& out : outputs) {
     work.report.kept += out.kept();
     total += out.total();
-    outputs.push_back(std::move(out));
   }
   Encoder encoder(work, options.threads);
   uint64_t done = 0;
@@ -258,7 +270,7 @@ Result<QuantizeReport> quantize(const QuantizeOptions& options, const Progress& 
       for (ResumableGguf& out : outputs) TERRACE_CHECK(out.keep());
     TERRACE_CHECK(status);
   }
-  // All files together or none.
+  // None appears before all are complete.
   for (ResumableGguf& out : outputs) TERRACE_CHECK(out.finish());
   return std::move(work.report);
 }

@@ -41,8 +41,8 @@ struct QuantizeReport {
 Result<QuantizeReport> plan_quantize(const QuantizeOptions& options);
 
 /// Writes the file, in pieces of some rows by all threads; memory does not grow with the model. Interrupted, it keeps
-/// what it has and goes on there when called again. Errors name the tensor: a value that is not finite, a type that
-/// cannot be read, quantised input without `from_quantized`.
+/// what it has and goes on there when called again. Errors name the tensor: a value that the type cannot hold, a type
+/// that cannot be read, quantised input without `from_quantized`.
 Result<QuantizeReport> quantize(const QuantizeOptions& options, const Progress& progress);
 
 }  // namespace terrace::tools

@@ -1,5 +1,7 @@
 #include "tools/resumable_gguf.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <bit>
 #include <filesystem>
@@ -40,6 +42,12 @@ Status check_rows(const std::string& path, const std::vector<format::GgufTensor>
 }
 
 }  // namespace
+
+std::string file_stamp(const std::string& path) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0) return "";
+  return fmt::format("\n{} {} {}.{:09}", path, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+}
 
 Result<ResumableGguf> ResumableGguf::open(const std::string& path, const format::GgufMetadata& metadata,
                                           const std::vector<format::GgufTensor>& tensors,

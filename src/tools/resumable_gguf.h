@@ -15,6 +15,9 @@
 
 namespace terrace::tools {
 
+/// A line for fingerprints that says which file this is: path, size and time. Empty if it is not there.
+std::string file_stamp(const std::string& path);
+
 class ResumableGguf {
  public:
   /// `tensors` gives names, types and shapes. `fingerprint` stands for everything the data depends on: inputs and

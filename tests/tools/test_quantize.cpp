@@ -130,6 +130,12 @@ TEST_F(Quantize, ValuesThatAreNotFiniteAreNamedAndNothingIsLeft) {
   }
 }
 
+TEST_F(Quantize, ValuesTooLargeForHalvesAreNamed) {
+  write_model("in.gguf", 1e5F);
+  EXPECT_THAT(message_of(quantize(options("F16"), kGoOn)), HasSubstr("'blk.0.ffn_up.weight' has a value in row 17"));
+  EXPECT_EQ(message_of(quantize(options("BF16"), kGoOn)), "");
+}
+
 TEST_F(Quantize, RefusesWhatItCannotDo) {
   EXPECT_THAT(message_of(quantize(options("Q4"), kGoOn)), HasSubstr("the type 'Q4' is unknown; these are: F32"));
   QuantizeOptions same = options();
@@ -168,6 +174,10 @@ TEST_F(Quantize, KeepsTheSplitOfItsInput) {
   EXPECT_EQ(report.files,
             (std::vector<std::string>{folder / "out-00001-of-00002.gguf", folder / "out-00002-of-00002.gguf"}));
   EXPECT_EQ(take(format::GgufFile::open(report.files[0])).tensors().size(), 4U);
+  // The shards' names of this output would be those of the input.
+  QuantizeOptions onto = split;
+  onto.out = folder / "split/m.gguf";
+  EXPECT_THAT(message_of(quantize(onto, kGoOn)), HasSubstr("m-00001-of-00002.gguf is the input"));
   split.keep_split = false;
   EXPECT_FALSE(take(format::GgufFile::open(take(quantize(split, kGoOn)).files[0])).metadata().contains("split.count"));
 }

@@ -1,7 +1,6 @@
 #include "tools/convert/convert.h"
 
 #include <fmt/ranges.h>
-#include <sys/stat.h>
 
 #include <cmath>
 #include <filesystem>
@@ -16,7 +15,6 @@ namespace terrace::tools {
 namespace {
 
 constexpr size_t kMaximumConfig = size_t{16} << 20;
-constexpr uint32_t kQuantizationVersion = 2;  // of the block layouts, as GGUF counts them
 
 std::string folder_name(const std::string& folder) {
   std::error_code ignored;
@@ -85,11 +83,7 @@ std::string fingerprint(const ConvertOptions& options, const Checkpoint& checkpo
   for (const char* name : {"config.json", "generation_config.json", "tokenizer.json", "tokenizer.model",
                            "tokenizer_config.json", "chat_template.jinja", "chat_template.json"})
     paths.push_back(options.folder + "/" + name);
-  for (const std::string& path : paths) {
-    struct stat info{};
-    if (::stat(path.c_str(), &info) != 0) continue;
-    text += fmt::format("\n{} {} {}.{:09}", path, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
-  }
+  for (const std::string& path : paths) text += file_stamp(path);
   return text;
 }
 
@@ -129,7 +123,7 @@ Status describe(const ConvertOptions& options, const Family& family, Config& con
   TERRACE_CHECK(model.plan.status());
   metadata.set("general.size_label", size_label(model.plan.tensors()));
   write_sampling_keys(options.folder, metadata);
-  metadata.set("general.quantization_version", kQuantizationVersion);
+  metadata.set("general.quantization_version", format::kQuantizationVersion);
   return convert_tokenizer(options.folder, config, family.tokenizer, metadata, notes);
 }
 

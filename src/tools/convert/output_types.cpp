@@ -12,14 +12,6 @@ namespace {
 using format::BlockType;
 using format::TypeCode;
 
-const BlockType& type_of(TypeCode code) { return *format::find_block_type(static_cast<uint32_t>(code)); }
-
-/// The types that need no encoder: one value, one number.
-bool is_float(const BlockType& type) {
-  return type.code == static_cast<uint32_t>(TypeCode::f32) || type.code == static_cast<uint32_t>(TypeCode::f16) ||
-         type.code == static_cast<uint32_t>(TypeCode::bf16);
-}
-
 /// Whether readers expect floats whatever the matrices are.
 bool stays_float(const PlannedTensor& tensor) {
   if (tensor.shape.size() <= 1 || !tensor.name.ends_with(".weight") || tensor.name.ends_with("_norm.weight"))
@@ -33,14 +25,14 @@ bool is_mxfp4(const PlannedTensor& tensor) { return tensor.pieces[0].scales != n
 
 /// The type whose values are the source's.
 const BlockType& source_type(const PlannedTensor& tensor) {
-  if (is_mxfp4(tensor)) return type_of(TypeCode::mxfp4);
+  if (is_mxfp4(tensor)) return format::block_type(TypeCode::mxfp4);
   const auto all = [&](std::string_view dtype) {
     return std::all_of(tensor.pieces.begin(), tensor.pieces.end(),
                        [&](const Piece& piece) { return piece.source && piece.source->dtype == dtype; });
   };
-  if (all("BF16")) return type_of(TypeCode::bf16);
-  if (all("F16")) return type_of(TypeCode::f16);
-  return type_of(TypeCode::f32);
+  if (all("BF16")) return format::block_type(TypeCode::bf16);
+  if (all("F16")) return format::block_type(TypeCode::f16);
+  return format::block_type(TypeCode::f32);
 }
 
 Result<const BlockType*> choose(const PlannedTensor& tensor, const TypeChoice& choice,
@@ -51,20 +43,20 @@ Result<const BlockType*> choose(const PlannedTensor& tensor, const TypeChoice& c
     return fail("the tensor '{}' has rows of {} values, which cannot be {}: a block has {}", tensor.name, columns,
                 type->name, type->values);
   }
-  if (is_mxfp4(tensor)) return &type_of(TypeCode::mxfp4);
-  if (stays_float(tensor)) return &type_of(TypeCode::f32);
+  if (is_mxfp4(tensor)) return &format::block_type(TypeCode::mxfp4);
+  if (stays_float(tensor)) return &format::block_type(TypeCode::f32);
   const BlockType* type = choice.type ? choice.type : &source_type(tensor);
   if (columns % type->values == 0) return type;
   notes.push_back(fmt::format("{} stays in F16: its rows of {} values are no multiple of {}'s blocks of {}",
                               tensor.name, columns, type->name, type->values));
-  return &type_of(TypeCode::f16);
+  return &format::block_type(TypeCode::f16);
 }
 
 }  // namespace
 
 Result<const BlockType*> output_type(const std::string& name) {
   const BlockType* type = format::find_block_type(std::string_view(name));
-  if (type && (is_float(*type) || (type->codec && type->codec->encode))) return type;
+  if (type && type->codec && type->codec->encode) return type;
   if (find_mix(name))
     return fail("'{}' is a mix of types; convert without --type, then make it with terrace quantize", name);
   return fail("the type '{}' is {}", name, type ? "one that Terrace does not make" : "unknown");
@@ -84,26 +76,14 @@ Result<std::vector<format::GgufTensor>> choose_types(const std::vector<PlannedTe
 }
 
 uint32_t file_type(const std::vector<format::GgufTensor>& tensors) {
-  struct Number {
-    std::string_view type;
-    uint32_t number;
-  };
-  constexpr std::array kNumbers = {
-      Number{"F32", 0},    Number{"F16", 1},     Number{"Q4_0", 2},     Number{"Q4_1", 3},    Number{"Q8_0", 7},
-      Number{"Q5_0", 8},   Number{"Q5_1", 9},    Number{"Q2_K", 10},    Number{"Q3_K", 12},   Number{"Q4_K", 15},
-      Number{"Q5_K", 17},  Number{"Q6_K", 18},   Number{"IQ2_XXS", 19}, Number{"IQ2_XS", 20}, Number{"IQ3_XXS", 23},
-      Number{"IQ1_S", 24}, Number{"IQ4_NL", 25}, Number{"IQ3_S", 26},   Number{"IQ2_S", 28},  Number{"IQ4_XS", 30},
-      Number{"IQ1_M", 31}, Number{"BF16", 32},   Number{"TQ1_0", 36},   Number{"TQ2_0", 37},  Number{"MXFP4", 38},
-      Number{"NVFP4", 39}, Number{"Q1_0", 40},   Number{"Q2_0", 41},
-  };
   std::map<uint32_t, uint64_t> values;
   for (const format::GgufTensor& tensor : tensors) values[tensor.type] += tensor.elements();
   const auto most =
       std::max_element(values.begin(), values.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most == values.end()) return 0;
-  const std::string_view name = format::find_block_type(most->first)->name;
-  const auto found = std::find_if(kNumbers.begin(), kNumbers.end(), [&](const Number& n) { return n.type == name; });
-  return found == kNumbers.end() ? 0 : found->number;
+  // A mix has the name of the type that most of it is; of the types without one all are Terrace's own.
+  const Mix* mix = find_mix(format::find_block_type(most->first)->name);
+  return mix ? mix->file_type : most->first;
 }
 
 }  // namespace terrace::tools

@@ -18,8 +18,6 @@ using format::TypeCode;
 constexpr uint64_t kChunkBytes = uint64_t{8} << 20;
 constexpr uint64_t kCodeBytes = 16, kCodeValues = 32;  // of an MXFP4 block in a checkpoint, without its scale
 
-bool is(const BlockType& type, TypeCode code) { return type.code == static_cast<uint32_t>(code); }
-
 template <class T>
 T load_as(const std::byte* from) {
   T value;
@@ -54,9 +52,6 @@ void repack_mxfp4(const std::byte* codes, std::byte scale, std::byte* block) {
   const auto code = [&](size_t value) { return codes[value / 2] >> (value % 2 * 4) & std::byte{15}; };
   for (size_t i = 0; i < kCodeBytes; ++i) block[1 + i] = code(i) | code(i + kCodeBytes) << 4;
 }
-
-/// The largest finite half.
-constexpr float kLargestHalf = 65504;
 
 }  // namespace
 
@@ -162,13 +157,12 @@ Status TensorWriter::fetch(const Run& run, uint64_t first, uint64_t count) {
 /// Brings raw_ into encoded_, in the file's type.
 Status TensorWriter::convert(const Run& run, uint64_t count) {
   if (run.piece.scales) {
-    if (is(run.type, TypeCode::mxfp4)) {
+    if (&run.type == &format::block_type(TypeCode::mxfp4)) {
       encoded_.swap(raw_);
       return Done{};
     }
     floats_.resize(count * kCodeValues);
-    const BlockType& mxfp4 = *format::find_block_type(static_cast<uint32_t>(TypeCode::mxfp4));
-    format::decode_values(mxfp4, raw_.data(), floats_.size(), floats_.data());
+    format::decode_values(format::block_type(TypeCode::mxfp4), raw_.data(), floats_.size(), floats_.data());
   } else {
     floats_.resize(count);
     widen(run.piece.source ? run.piece.source->dtype : "F32", raw_.data(), floats_);
@@ -180,23 +174,10 @@ Status TensorWriter::convert(const Run& run, uint64_t count) {
 
 Status TensorWriter::encode(const Run& run, uint64_t count) {
   const uint64_t columns = run.columns * run.item_values, rows = count * run.item_values / columns;
-  if (is(run.type, TypeCode::f32)) {
-    std::memcpy(encoded_.data(), floats_.data(), encoded_.size());
-    return Done{};
-  }
-  const bool half = is(run.type, TypeCode::f16), brain = is(run.type, TypeCode::bf16);
-  const auto fits = [half](float v) { return std::isfinite(v) && (!half || std::fabs(v) <= kLargestHalf); };
-  if (!brain && !std::all_of(floats_.begin(), floats_.end(), fits)) {
+  if (!format::can_hold(run.type, floats_)) {
     return fail(
         "the tensor '{}' has a value that {} cannot hold: infinite, no number, or too large; BF16 and F32 keep it",
         run.tensor.name, run.type.name);
-  }
-  if (half || brain) {
-    for (size_t i = 0; i < floats_.size(); ++i) {
-      const uint16_t bits = half ? float_to_half(floats_[i]) : float_to_bf16(floats_[i]);
-      std::memcpy(encoded_.data() + 2 * i, &bits, sizeof bits);
-    }
-    return Done{};
   }
   const uint64_t row_bytes = columns / run.type.values * run.type.bytes;
   team_.for_each(rows, std::max<uint64_t>(1, 65536 / columns), [&](size_t first, size_t last) {
