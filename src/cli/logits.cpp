@@ -138,7 +138,7 @@ Status run(const LogitsOptions& options) {
   TERRACE_CHECK(run.feed(sequence, all.subspan(options.step_from), options.chunk, /*keep=*/true));
   const int32_t last_choice = run.last_choice;
   if (steps > 0) {
-    TERRACE_CHECK(sequence.restore(start));
+    sequence.restore(start);
     TERRACE_CHECK(run.feed(sequence, all.subspan(options.step_from), 1, /*keep=*/false));
   }
   TERRACE_CHECK(writer.write(std::as_bytes(all)));

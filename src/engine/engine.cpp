@@ -4,33 +4,6 @@
 
 namespace terrace::engine {
 
-void Sequence::shorten(size_t length) {
-  tokens_.resize(length);
-  pages_.resize((length + compute::kAttentionBlock - 1) / compute::kAttentionBlock);
-  page_table_.resize(pages_.size());
-}
-
-size_t Sequence::truncate(size_t length) {
-  if (length >= tokens_.size()) return tokens_.size();
-  if (state_.size() > 0) {
-    length = 0;
-    std::fill_n(state_.data(), state_.size(), std::byte{0});
-  }
-  shorten(length);
-  return length;
-}
-
-Status Sequence::restore(const Checkpoint& checkpoint) {
-  const auto& tokens = checkpoint.tokens;
-  if (tokens.size() > tokens_.size() || !std::equal(tokens.begin(), tokens.end(), tokens_.begin()))
-    return fail("the sequence does not begin with the {} tokens of the checkpoint any more", tokens.size());
-  shorten(tokens.size());
-  // A checkpoint from before the first step has no state yet.
-  const auto rest = std::copy(checkpoint.state.begin(), checkpoint.state.end(), state_.data());
-  std::fill(rest, state_.data() + state_.size(), std::byte{0});
-  return Done{};
-}
-
 namespace {
 
 /// The tokenizer of a file, or null when it has no vocabulary.
@@ -96,14 +69,6 @@ Status Engine::check(std::span<const Advance> advances) const {
   return Done{};
 }
 
-void Engine::reserve(Sequence& sequence, size_t length) {
-  if (sequence.state_.size() < info().state_bytes) sequence.state_ = Buffer(info().state_bytes, Purpose::states);
-  while (sequence.pages_.size() * compute::kAttentionBlock < length) {
-    sequence.pages_.push_back(pool_->allocate());
-    sequence.page_table_.push_back(sequence.pages_.back().get());
-  }
-}
-
 compute::Rows Engine::logit_rows(size_t count) {
   const size_t stride = (info().vocabulary + 15) / 16 * 16, bytes = count * stride * sizeof(float);
   if (logits_.size() < bytes) logits_ = Buffer(bytes, Purpose::logits);
@@ -127,7 +92,7 @@ Result<compute::Rows> Engine::step(std::span<const Advance> advances, model::Ste
   wanted_.clear();
   for (const Advance& advance : advances) {
     Sequence& sequence = *advance.sequence;
-    reserve(sequence, sequence.size() + advance.tokens.size());
+    sequence.reserve(*pool_, info().state_bytes, sequence.size(), sequence.size() + advance.tokens.size());
     const size_t first = tokens_.size(), last = first + advance.tokens.size();
     spans_.push_back({first, advance.tokens.size(), static_cast<int32_t>(sequence.size()), sequence.page_table_.data(),
                       sequence.state_.data()});
@@ -155,7 +120,7 @@ Result<compute::Rows> Engine::draft(const DraftAdvance& advance, model::StepObse
   if (info().draft_width == 0 || advance.hidden.width != info().draft_width)
     return fail("the draft head reads hidden rows of {}, not of {}", info().draft_width, advance.hidden.width);
   TERRACE_CHECK(check_tokens(advance.tokens));
-  reserve(sequence, last);
+  sequence.reserve(*pool_, info().state_bytes, advance.first, last);
   const compute::RowSpan span{0, rows, static_cast<int32_t>(advance.first), sequence.page_table_.data(),
                               sequence.state_.data()};
   const compute::Rows logits = logit_rows(rows), hidden = next_hidden(rows);

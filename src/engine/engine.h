@@ -9,6 +9,7 @@
 
 #include "compute/cpu/cpu_backend.h"
 #include "compute/observing_backend.h"
+#include "engine/sequence.h"
 #include "memory/kv_pool.h"
 #include "model/model.h"
 #include "text/tokenizer.h"
@@ -31,34 +32,6 @@ struct EngineOptions {
   std::string draft_path;                        ///< the file that holds it, when the model's own does not
   compute::ProductObserver* observer = nullptr;  ///< sees the inputs of all products; must outlive the engine
   std::function<void(double share)> progress;    ///< called while loading
-};
-
-/// A point of a sequence to go back to: its tokens so far, and what recurrent layers made of them.
-struct Checkpoint {
-  std::vector<int32_t> tokens;
-  std::vector<std::byte> state;
-};
-
-/// A conversation in memory: its tokens, the pages of their keys and values, and the state of recurrent layers.
-class Sequence {
- public:
-  const std::vector<int32_t>& tokens() const { return tokens_; }
-  size_t size() const { return tokens_.size(); }
-  /// Forgets the tokens from `length` on and returns how many remain: recurrent layers cannot go back, so a sequence of
-  /// a model that has them forgets all, unless `length` is its size.
-  size_t truncate(size_t length);
-  Checkpoint checkpoint() const { return {tokens_, {state_.data(), state_.data() + state_.size()}}; }
-  /// Goes back to a checkpoint of this sequence. An error when it does not begin with the checkpoint's tokens any more.
-  Status restore(const Checkpoint& checkpoint);
-
- private:
-  friend class Engine;
-  void shorten(size_t length);
-
-  std::vector<int32_t> tokens_;
-  Buffer state_;  // zeros at first
-  std::vector<memory::KvPage> pages_;
-  std::vector<std::byte*> page_table_;
 };
 
 /// One sequence's part of a step.
@@ -104,7 +77,6 @@ class Engine {
   Engine() = default;
   Status check(std::span<const Advance> advances) const;
   Status check_tokens(std::span<const int32_t> tokens) const;
-  void reserve(Sequence& sequence, size_t length);
   compute::Rows logit_rows(size_t count);
   compute::Rows next_hidden(size_t count);
 

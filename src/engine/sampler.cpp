@@ -76,6 +76,10 @@ void Sampler::adjust(std::span<const float> logits) {
     }
   }
   dry_.apply(history_, logits_);
+  if (allowed_.empty()) return;
+  for (size_t id = 0; id < logits_.size(); ++id) {
+    if (!may_take(id)) logits_[id] = kNever;
+  }
 }
 
 // The steps from typical to XTC.
@@ -121,10 +125,15 @@ int32_t Sampler::choose() {
 int32_t Sampler::most_biased() const {
   std::vector<float> bias(vocabulary_);
   for (const auto& [id, value] : options_.logit_bias) bias[static_cast<size_t>(id)] += value;
+  // A bias of -infinity bans, but what is not allowed is impossible.
+  for (size_t id = 0; id < bias.size(); ++id) {
+    bias[id] = may_take(id) ? std::max(bias[id], std::numeric_limits<float>::lowest()) : kNever;
+  }
   return static_cast<int32_t>(std::max_element(bias.begin(), bias.end()) - bias.begin());
 }
 
-int32_t Sampler::sample(std::span<const float> logits) {
+int32_t Sampler::sample(std::span<const float> logits, std::span<const uint64_t> allowed) {
+  allowed_ = allowed;
   adjust(logits);
   const int32_t token = options_.temperature > 0 ? choose() : best();
   ++step_;

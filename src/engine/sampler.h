@@ -27,7 +27,9 @@ class Sampler {
 
   /// One token; it is not accepted by this. NaN counts as -infinity; where nothing is left, it is the token with the
   /// largest bias (the lowest id of several). Logits over the vocabulary, such as a padding, are not looked at.
-  int32_t sample(std::span<const float> logits);
+  /// `allowed` has a bit per id, from the lowest of the first word on: only tokens with theirs set are taken. Empty:
+  /// all are; else at least one must be.
+  int32_t sample(std::span<const float> logits, std::span<const uint64_t> allowed = {});
   /// A token of the prompt or of the answer, for the penalties. An id that is not in the vocabulary stands for
   /// something that is no text.
   void accept(int32_t token);
@@ -40,6 +42,7 @@ class Sampler {
 
  private:
   void adjust(std::span<const float> logits);
+  bool may_take(size_t id) const { return allowed_.empty() || (allowed_[id / 64] >> (id % 64) & 1) != 0; }
   void narrow();
   int32_t best() const;
   int32_t choose();
@@ -55,6 +58,7 @@ class Sampler {
   double mu_;                     ///< mirostat: the surprise in bits above which a token is not taken
   std::vector<int32_t> history_;  ///< empty if nothing looks at it
   std::unordered_map<int32_t, uint32_t> counts_;  ///< of the tokens in the window of the penalties
+  std::span<const uint64_t> allowed_;             ///< during sample()
   // Kept between steps, so that a step allocates little once they have grown.
   std::vector<float> logits_;
   Candidates candidates_;
