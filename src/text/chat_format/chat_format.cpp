@@ -74,7 +74,11 @@ NamedTools list_tools(std::string name, std::string open) {
 // The form that the template itself tells the model about, or an empty name.
 NamedTools native_tools(std::string_view source) {
   if (!contains(source, "tools")) return {};
-  if (contains(source, "<|tool_call>")) return {"gemma-call", marked(CallSyntax::gemma, "<|tool_call>", "<tool_call|>", true)};
+  if (contains(source, "<|tool_call>")) {
+    ToolFormat format = marked(CallSyntax::gemma, "<|tool_call>", "<tool_call|>", true);
+    format.closes.push_back("<|tool_response>");  // where the model waits for a result
+    return {"gemma-call", std::move(format)};
+  }
   if (contains(source, "<|tool_call_start|>") || contains(source, "<|tool_list_start|>") ||
       contains(source, "\"List of tools: ")) {
     return {"lfm2-pythonic", marked(CallSyntax::pythonic, "<|tool_call_start|>", "<|tool_call_end|>", true)};
@@ -109,6 +113,12 @@ ChatFormat harmony_format(std::string_view source) {
 
 }  // namespace
 
+void use_generic_tools(ChatFormat& format) {
+  format.native_tools = false;
+  format.tools = marked(CallSyntax::json, "<tool_call>", "</tool_call>", false);
+  format.name = format.name.substr(0, format.name.find(" + ")) + " + generic hermes-json";
+}
+
 ChatFormat recognize_format(std::string_view chat_template, const Tokenizer* tokenizer) {
   if (contains(chat_template, "<|channel|>") && contains(chat_template, "<|message|>")) {
     return harmony_format(chat_template);
@@ -117,10 +127,10 @@ ChatFormat recognize_format(std::string_view chat_template, const Tokenizer* tok
   NamedReasoning reasoning = recognize_reasoning(chat_template, tokenizer);
   NamedTools tools = native_tools(chat_template);
   format.native_tools = !tools.name.empty();
-  if (!format.native_tools) tools = {"generic hermes-json", marked(CallSyntax::json, "<tool_call>", "</tool_call>", false)};
   format.name = reasoning.name + " + " + tools.name;
   format.reasoning = std::move(reasoning.format);
   format.tools = std::move(tools.format);
+  if (!format.native_tools) use_generic_tools(format);
   return format;
 }
 

@@ -54,6 +54,9 @@ struct ChatFormat {
 /// that is not known here, gets Hermes' JSON form and native_tools = false: describe_tools() then tells the model.
 ChatFormat recognize_format(std::string_view chat_template, const Tokenizer* tokenizer = nullptr);
 
+/// Turns to Hermes' JSON form, with tools described by describe_tools().
+void use_generic_tools(ChatFormat& format);
+
 /// The text that ends open reasoning as the model would, after which the answer begins. Empty without reasoning.
 std::string reasoning_end(const ChatFormat& format);
 

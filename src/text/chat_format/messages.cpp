@@ -165,7 +165,7 @@ class Preparer {
     chat_->pass_tools = !chat_->tools.is_null() && format_->native_tools && traits_->tools;
     if (!chat_->tools.is_null() && !chat_->pass_tools) {
       const bool front = !messages.empty() && (messages[0]["role"] == "system" || messages[0]["role"] == "developer");
-      if (!front) messages.insert(messages.begin(), {{"role", "system"}, {"content", ""}});
+      if (!front) messages.insert(messages.begin(), Json{{"role", "system"}, {"content", ""}});
       append_text(messages[0], describe_tools(*format_, chat_->tools));
     }
     if (traits_->system || messages.size() < 2 || messages[0]["role"] != "system" || messages[1]["role"] != "user") return;
@@ -176,7 +176,8 @@ class Preparer {
 
  private:
   // A model that was told of the tools by describe_tools() gets results from the user, whatever roles there are.
-  bool native_results() const { return traits_->results && (format_->native_tools || format_->harmony()); }
+  bool native() const { return format_->native_tools || format_->harmony(); }
+  bool native_results() const { return traits_->results && native(); }
   bool joins_results() const { return results_; }
 
   void push(Json message) {
@@ -193,7 +194,7 @@ class Preparer {
     }
     TERRACE_TRY(Json prepared, prepare_calls(*calls, *traits_, place + ".tool_calls"));
     answer.erase("tool_calls");
-    if (!traits_->calls) {
+    if (!native() || !traits_->calls) {
       Json functions = Json::array();
       for (const Json& call : prepared) functions.push_back(call["function"]);
       append_text(answer, write_calls(format_->tools, functions));
@@ -242,7 +243,7 @@ class Preparer {
       append_text(chat_->messages.back(), text);
       return Done{};
     }
-    push({{"role", "user"}, {"content", text}});
+    push(Json{{"role", "user"}, {"content", text}});
     results_ = true;
     return Done{};
   }

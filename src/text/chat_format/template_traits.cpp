@@ -1,5 +1,10 @@
 #include "text/chat_format/template_traits.h"
 
+#include <algorithm>
+#include <optional>
+
+#include "text/chat_format/output_parser.h"
+
 namespace terrace::text {
 namespace {
 
@@ -31,13 +36,20 @@ class Prober {
   Prober(const ChatTemplate& chat_template, const Json& variables)
       : template_(&chat_template), variables_(&variables) {}
 
-  // Whether the chat renders with all of these texts in it.
-  bool writes(Json messages, std::initializer_list<const char*> texts, bool with_tools = false) const {
+  std::optional<std::string> render(Json messages, bool with_tools) const {
     ChatInput input;
     input.messages = std::move(messages);
+    input.add_generation_prompt = false;
     input.extra = *variables_;
     if (with_tools) input.tools = tools();
-    const auto rendered = template_->render(input);
+    auto rendered = template_->render(input);
+    if (!rendered) return std::nullopt;
+    return *std::move(rendered);
+  }
+
+  // Whether the chat renders with all of these texts in it.
+  bool writes(Json messages, std::initializer_list<const char*> texts, bool with_tools = false) const {
+    const auto rendered = render(std::move(messages), with_tools);
     if (!rendered) return false;
     for (const char* text : texts) {
       if (rendered->find(text) == std::string::npos) return false;
@@ -60,7 +72,28 @@ class Prober {
   const Json* variables_;
 };
 
+// The text that a call adds to a chat, read by the format. A call without marks is not found that way, and is not
+// looked for.
+bool reads_calls(const ChatFormat& format, const Prober& prober) {
+  if (format.tools.bare) return true;
+  const Json user = say("user", "Hello");
+  const auto before = prober.render(Json::array({user}), true);
+  const auto after = prober.render(Json::array({user, calling(Json::array({call(kFunction, {{"key", "value"}})}))}), true);
+  if (!before || !after) return true;
+  const auto tail = std::ranges::mismatch(*after, *before).in1;
+  const ParsedOutput output = parse_output(format, {}, std::string_view(tail, after->end()));
+  return output.calls.size() == 1 && output.calls[0].name == kFunction && output.calls[0].complete;
+}
+
 }  // namespace
+
+ChatStyle chat_style(const ChatTemplate& chat_template, std::string_view source, const Tokenizer* tokenizer,
+                     const Json& variables) {
+  ChatStyle style{recognize_format(source, tokenizer), probe_template(chat_template, source, variables)};
+  const bool check = style.format.native_tools && style.traits.calls;
+  if (check && !reads_calls(style.format, Prober(chat_template, variables))) use_generic_tools(style.format);
+  return style;
+}
 
 TemplateTraits probe_template(const ChatTemplate& chat_template, std::string_view source, const Json& variables) {
   const Prober prober(chat_template, variables);

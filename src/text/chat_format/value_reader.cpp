@@ -154,6 +154,7 @@ ValueReader::Step ValueReader::push(char c, std::string& out) {
 }
 
 ValueReader::Step ValueReader::finish(std::string& out) {
+  if (quoted_) end_string(in_name_ ? pending_ : out);
   if (state_ == State::word && !end_word(out)) return Step::broken;
   return frames_.empty() && state_ == State::after ? Step::done : Step::broken;
 }
@@ -290,9 +291,19 @@ ValueReader::Step ValueReader::string_byte(char c, std::string& out) {
     append_json_char(to, c);
     return Step::more;
   }
+  if (quoted_) {
+    quoted_ = false;
+    if (!is_digit(c) && !is_letter(c)) {
+      const Step step = end_string(to);
+      return step == Step::more ? push(c, out) : is_space(c) ? step : Step::broken;
+    }
+    append_json_char(to, quote_);
+  }
   if (!escape_.empty()) return escaped_byte(c, to) ? Step::more : Step::broken;
   if (c == '\\') return escape_ = c, Step::more;
   drop_half_pair(to);
+  // Templates write texts with apostrophes between single quotes as they are; in Python no letter follows a quote.
+  if (c == quote_ && syntax_ == ValueSyntax::python) return quoted_ = true, Step::more;
   if (c == quote_) return end_string(to);
   append_json_char(to, c);
   return Step::more;

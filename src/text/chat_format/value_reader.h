@@ -67,6 +67,7 @@ class ValueReader {
   std::string escape_;
   size_t mark_ = 0;  ///< bytes read of the token that begins or ends a string
   uint32_t half_pair_ = 0;
+  bool quoted_ = false;  ///< the last byte was python's closing quote, unless a letter follows
   char quote_ = 0;
   bool in_name_ = false;
   bool comma_ = false;
