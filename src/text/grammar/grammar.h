@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -71,13 +70,16 @@ class GrammarBuilder {
   /// `part` at least `min` and at most `max` times, or without a limit. Costs max (or min + 1) times the part's size.
   Expr repeat(Expr part, uint32_t min, std::optional<uint32_t> max = std::nullopt);
 
-  /// The rule of that name, which may be defined later and may refer to itself, though not as the first thing it writes.
+  /// The rule of that name, which may be defined later and may refer to itself, though not as the first thing it
+  /// writes.
   Expr rule(std::string_view name);
   /// Each name can be defined once. Names that begin with '#' belong to the builder.
   void define(std::string_view name, Expr body);
   bool is_defined(std::string_view name) const;
   /// A new rule with a name of its own.
   Expr make_rule(Expr body);
+  /// A name that no rule has yet, for a rule that refers to itself; errors may show `purpose`.
+  std::string new_name(std::string_view purpose);
 
   /// Any text, possibly empty, in which no marker occurs.
   Expr text_without(std::vector<std::string> markers);
@@ -119,6 +121,7 @@ class GrammarBuilder {
   std::vector<Rule> rules_;
   std::unordered_map<std::string, uint32_t> rule_indices_;
   std::vector<FreeText> free_texts_;
+  size_t names_ = 0;
   std::optional<Error> error_;  ///< the first thing that went wrong
 };
 
