@@ -36,8 +36,10 @@ void join(std::vector<OutputDelta>& all, std::vector<OutputDelta> more) {
   for (OutputDelta& delta : more) {
     require(utf8_lossy(delta.text) == delta.text);
     const bool joins = !all.empty() && all.back().kind == delta.kind && delta.kind != Kind::call_begin;
-    if (joins) all.back().text += delta.text;
-    else all.push_back(std::move(delta));
+    if (joins)
+      all.back().text += delta.text;
+    else
+      all.push_back(std::move(delta));
   }
 }
 
@@ -76,7 +78,8 @@ bool leaves_marks(std::string text, const std::vector<std::string>& marks) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 3) return 0;
-  static const auto tools = nlohmann::ordered_json::parse(R"([{"type": "function", "function": {"name": "f", "parameters":
+  static const auto tools =
+      nlohmann::ordered_json::parse(R"([{"type": "function", "function": {"name": "f", "parameters":
     {"type": "object", "properties": {"s": {"type": "string"}, "n": {"type": "number"}, "e": {"type": ["string", "null"]}}}}}])");
   const ChatFormat format = recognize_format(kSources[data[0] % kFormats]);
   OutputOptions options;
@@ -106,7 +109,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const ToolFormat& form = format.tools;
   std::vector<std::string> marks = form.opens;
   marks.insert(marks.end(), form.closes.begin(), form.closes.end());
-  if (format.harmony()) marks = {"<|start|>", "<|channel|>", "<|message|>", "<|constrain|>", "<|end|>", "<|call|>", "<|return|>"};
+  if (format.harmony())
+    marks = {"<|start|>", "<|channel|>", "<|message|>", "<|constrain|>", "<|end|>", "<|call|>", "<|return|>"};
   if ((!options.calls_allowed && !form.control) || leaves_marks(text, marks)) return 0;
   for (const OutputDelta& delta : whole) {
     if (delta.kind != Kind::content) continue;

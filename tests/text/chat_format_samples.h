@@ -41,8 +41,10 @@ inline std::vector<std::string> joined(const std::vector<OutputDelta>& deltas) {
   for (const OutputDelta& delta : deltas) {
     constexpr const char* names[] = {"reasoning: ", "content: ", "call: ", "arguments: ", "end"};
     const bool joins = last && last->kind == delta.kind && delta.kind != OutputDelta::Kind::call_begin;
-    if (joins) lines.back() += delta.text;
-    else lines.push_back(names[static_cast<int>(delta.kind)] + delta.text);
+    if (joins)
+      lines.back() += delta.text;
+    else
+      lines.push_back(names[static_cast<int>(delta.kind)] + delta.text);
     last = &delta;
   }
   return lines;

@@ -10,10 +10,10 @@ namespace terrace::text {
 struct SampleTemplate {
   std::string name;
   std::string source;
-  std::string format;            ///< the name that recognize_format() gives
-  std::string answer_begin;      ///< what stands before an answer
-  std::string answer_end;        ///< and behind it
-  bool reasoning = false;        ///< writes the reasoning of the last answer
+  std::string format;        ///< the name that recognize_format() gives
+  std::string answer_begin;  ///< what stands before an answer
+  std::string answer_end;    ///< and behind it
+  bool reasoning = false;    ///< writes the reasoning of the last answer
 };
 
 inline const std::vector<SampleTemplate>& sample_templates() {

@@ -38,7 +38,8 @@ std::vector<Model> fixture_models() {
     const auto path = folder.path() / "model-f32.gguf";
     if (!std::filesystem::exists(path)) continue;
     const auto model = format::GgufFile::open(path.string());
-    const auto source = model ? model->metadata().string("tokenizer.chat_template") : Result<std::string>(model.error());
+    const auto source =
+        model ? model->metadata().string("tokenizer.chat_template") : Result<std::string>(model.error());
     EXPECT_TRUE(source) << path;
     if (source) models.push_back(model_of(folder.path().filename().string(), *source));
   }
@@ -93,7 +94,8 @@ TEST(ChatFormat, AnUnknownFormGetsTheGenericOne) {
 }
 
 TEST(ChatFormat, CallsComeBackFromTheirTemplate) {
-  const Json first = Json::parse(R"({"city": "Kyōto", "days": 3, "metric": true, "tags": [{"a": [1, 2.5]}], "where": {"x": {}}})");
+  const Json first =
+      Json::parse(R"({"city": "Kyōto", "days": 3, "metric": true, "tags": [{"a": [1, 2.5]}], "where": {"x": {}}})");
   const Json second = Json::object();
   for (const SampleTemplate& sample : sample_templates()) {
     const Model model = model_of(sample.name, sample.source);
@@ -167,7 +169,8 @@ TEST(ChatMessages, AHistoryRendersWithEveryTemplate) {
     for (const Json& tools : {sample_tools(), Json()}) {
       const auto rendered = render(model, history, tools, true);
       ASSERT_TRUE(rendered) << model.name << ": " << rendered.error().message;
-      for (const char* text : {"Be brief.", "Be kind.", "Weather?", "Tru", "Rain here", "pong here", "pong again", "Thanks"}) {
+      for (const char* text :
+           {"Be brief.", "Be kind.", "Weather?", "Tru", "Rain here", "pong here", "pong again", "Thanks"}) {
         EXPECT_NE(rendered->find(text), std::string::npos) << model.name << " lost " << text << ": " << *rendered;
       }
       EXPECT_TRUE(tools.is_null() || rendered->find("get_weather") != std::string::npos) << model.name;
@@ -229,7 +232,8 @@ TEST(ChatMessages, WhatCannotBeTakenIsNamed) {
     ASSERT_FALSE(chat) << messages;
     EXPECT_TRUE(chat.error().message.starts_with(message)) << chat.error().message;
   }
-  for (const char* tools : {"{}", "[1]", R"([{"type": "function"}])", R"([{"function": {"name": "f", "parameters": 1}}])"}) {
+  for (const char* tools :
+       {"{}", "[1]", R"([{"type": "function"}])", R"([{"function": {"name": "f", "parameters": 1}}])"}) {
     const auto chat = prepare_chat(Json::array({user()}), Json::parse(tools), model.format, model.traits);
     ASSERT_FALSE(chat) << tools;
     EXPECT_TRUE(chat.error().message.starts_with("tools")) << chat.error().message;

@@ -38,13 +38,17 @@ bool is_function_name_char(char c) {
 std::unique_ptr<CallBlock> make_call_block(const ToolFormat& format, const ToolList& tools, CallSink& sink,
                                            std::string name) {
   switch (format.syntax) {
-    case CallSyntax::tags: return make_tag_calls(tools, sink);
-    case CallSyntax::pythonic: return make_pythonic_calls(sink);
+    case CallSyntax::tags:
+      return make_tag_calls(tools, sink);
+    case CallSyntax::pythonic:
+      return make_pythonic_calls(sink);
     case CallSyntax::gemma:
     case CallSyntax::mistral:
-    case CallSyntax::harmony: return make_named_calls(format.syntax, std::move(name), sink);
+    case CallSyntax::harmony:
+      return make_named_calls(format.syntax, std::move(name), sink);
     case CallSyntax::json:
-    case CallSyntax::none: break;
+    case CallSyntax::none:
+      break;
   }
   return make_json_calls(format, sink);
 }

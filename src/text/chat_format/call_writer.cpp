@@ -89,11 +89,16 @@ std::string harmony_call(const Json& call) {
 
 std::string one_call(const ToolFormat& format, const Json& call) {
   switch (format.syntax) {
-    case CallSyntax::tags: return tag_call(call);
-    case CallSyntax::pythonic: return pythonic_call(call);
-    case CallSyntax::gemma: return gemma_call(call);
-    case CallSyntax::mistral: return mistral_call(call);
-    default: return json_call(format, call);
+    case CallSyntax::tags:
+      return tag_call(call);
+    case CallSyntax::pythonic:
+      return pythonic_call(call);
+    case CallSyntax::gemma:
+      return gemma_call(call);
+    case CallSyntax::mistral:
+      return mistral_call(call);
+    default:
+      return json_call(format, call);
   }
 }
 
@@ -105,10 +110,12 @@ std::string listed(const ToolFormat& format, const Json& calls) {
 
 std::string how_to_call(const ChatFormat& format) {
   if (format.harmony()) {
-    return "To call a function, write a message to it on the commentary channel (to=functions.NAME) whose text is a JSON "
+    return "To call a function, write a message to it on the commentary channel (to=functions.NAME) whose text is a "
+           "JSON "
            "object of the arguments.";
   }
-  return "To call a function, answer with its name and a JSON object of its arguments between <tool_call> tags, once per "
+  return "To call a function, answer with its name and a JSON object of its arguments between <tool_call> tags, once "
+         "per "
          "call:\n<tool_call>\n{\"name\": \"NAME\", \"arguments\": {\"PARAMETER\": VALUE}}\n</tool_call>";
 }
 

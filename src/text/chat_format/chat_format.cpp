@@ -24,7 +24,8 @@ NamedReasoning granite_reasoning() {
 }
 
 NamedReasoning recognize_reasoning(std::string_view source, const Tokenizer* tokenizer) {
-  if (contains(source, "<|channel>")) return {"gemma-thought", {{"<|channel>thought", "<|channel>"}, {"<channel|>"}, {}}};
+  if (contains(source, "<|channel>"))
+    return {"gemma-thought", {{"<|channel>thought", "<|channel>"}, {"<channel|>"}, {}}};
   if (contains(source, "<response></response>") || contains(source, "Here is my thought process:")) {
     return granite_reasoning();
   }
@@ -131,6 +132,8 @@ ChatFormat recognize_format(std::string_view chat_template, const Tokenizer* tok
   format.reasoning = std::move(reasoning.format);
   format.tools = std::move(tools.format);
   if (!format.native_tools) use_generic_tools(format);
+  const bool token = tokenizer && tokenizer->find(format.tools.opens.front()).has_value();
+  format.tools.token = format.tools.control || token;
   return format;
 }
 

@@ -33,11 +33,12 @@ enum class CallSyntax {
 /// Marked tool calls.
 struct ToolFormat {
   CallSyntax syntax = CallSyntax::none;
-  std::vector<std::string> opens;   ///< before calls; the first is what is written
-  std::vector<std::string> closes;  ///< after them; may be empty
-  bool control = false;             ///< the marks are control tokens, which are never part of a text
-  bool list = false;                ///< json: all calls stand in one JSON list
-  bool bare = false;                ///< json: a call without a mark may be the whole answer
+  std::vector<std::string> opens;           ///< before calls; the first is what is written
+  std::vector<std::string> closes;          ///< after them; may be empty
+  bool control = false;                     ///< the marks are control tokens, which are never part of a text
+  bool token = false;                       ///< the opening mark is one token, which a text hardly contains by chance
+  bool list = false;                        ///< json: all calls stand in one JSON list
+  bool bare = false;                        ///< json: a call without a mark may be the whole answer
   std::string arguments_key = "arguments";  ///< json: what is written; "parameters" and "arguments" are understood
 };
 

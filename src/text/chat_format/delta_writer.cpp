@@ -46,8 +46,10 @@ void DeltaWriter::cut_content() {
 void DeltaWriter::emit(OutputDelta::Kind kind, std::string_view text) {
   if (text.empty()) return;
   const bool joins = !deltas_.empty() && deltas_.back().kind == kind && kind != OutputDelta::Kind::call_begin;
-  if (joins) deltas_.back().text += text;
-  else deltas_.push_back({kind, std::string(text), kind == OutputDelta::Kind::call_arguments ? call_ : -1});
+  if (joins)
+    deltas_.back().text += text;
+  else
+    deltas_.push_back({kind, std::string(text), kind == OutputDelta::Kind::call_arguments ? call_ : -1});
 }
 
 void DeltaWriter::begin_call(std::string_view name) {

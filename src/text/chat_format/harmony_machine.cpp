@@ -1,5 +1,5 @@
-// harmony, the format of gpt-oss: <|start|>assistant<|channel|>CHANNEL to=RECIPIENT<|constrain|>TYPE<|message|>TEXT<|end|>.
-// Its marks are control tokens, so they count wherever they stand.
+// harmony, the format of gpt-oss: <|start|>assistant<|channel|>CHANNEL
+// to=RECIPIENT<|constrain|>TYPE<|message|>TEXT<|end|>. Its marks are control tokens, so they count wherever they stand.
 #include "text/chat_format/marker_scanner.h"
 #include "text/chat_format/output_machine.h"
 
@@ -81,9 +81,13 @@ class HarmonyMachine final : public OutputParser::Machine {
         role_ += c;
         if (role_.size() > kRoleBytes || !may_be_role(role_)) no_header();
         return;
-      case State::channel_line: channel_ += c; return;
-      case State::type: return;
-      case State::call: break;
+      case State::channel_line:
+        channel_ += c;
+        return;
+      case State::type:
+        return;
+      case State::call:
+        break;
     }
     if (block_->push(c) == CallBlock::Step::more) return;
     leave_call();
@@ -111,13 +115,13 @@ class HarmonyMachine final : public OutputParser::Machine {
         return;
       case Mark::end:
       case Mark::call:
-      case Mark::done: end_message(); return;
+      case Mark::done:
+        end_message();
+        return;
     }
   }
 
-  bool in_header() const {
-    return state_ == State::role || state_ == State::channel_line || state_ == State::type;
-  }
+  bool in_header() const { return state_ == State::role || state_ == State::channel_line || state_ == State::type; }
 
   void begin_header(State state) {
     role_.clear();
@@ -151,8 +155,10 @@ class HarmonyMachine final : public OutputParser::Machine {
 
   void end_message() {
     if (state_ == State::call) {
-      if (block_->finish() == CallBlock::Step::ended) block_.reset();
-      else leave_call();
+      if (block_->finish() == CallBlock::Step::ended)
+        block_.reset();
+      else
+        leave_call();
     } else if (state_ == State::channel_line || state_ == State::type) {
       unfinished_header();
     }
@@ -186,8 +192,10 @@ class HarmonyMachine final : public OutputParser::Machine {
 
   void release() {
     if (run_.empty()) return;
-    if (state_ == State::reasoning) writer().reasoning(run_);
-    else writer().content(run_);
+    if (state_ == State::reasoning)
+      writer().reasoning(run_);
+    else
+      writer().content(run_);
     run_.clear();
   }
 

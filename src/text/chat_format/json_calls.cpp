@@ -59,9 +59,12 @@ class JsonCalls final : public CallBlock {
   // Takes the next byte of the valid JSON. The members of a call lie at `members_`, 1 or, in a list, 2.
   bool split(char c) {
     if (in_string_) {
-      if (escaped_) escaped_ = false;
-      else if (c == '\\') escaped_ = true;
-      else if (c == '"') in_string_ = false;
+      if (escaped_)
+        escaped_ = false;
+      else if (c == '\\')
+        escaped_ = true;
+      else if (c == '"')
+        in_string_ = false;
       return keep(c);
     }
     if (c == '"') {
@@ -127,8 +130,10 @@ class JsonCalls final : public CallBlock {
 
   bool keep(char c) {
     if (!in_call_) return false;
-    if (streaming_) call_arguments(std::string_view(&c, 1));
-    else (in_value_ ? value_ : key_) += c;
+    if (streaming_)
+      call_arguments(std::string_view(&c, 1));
+    else
+      (in_value_ ? value_ : key_) += c;
     return true;
   }
 

@@ -114,15 +114,19 @@ class MarkedMachine final : public OutputParser::Machine {
       return push_call(text.front());
     }
     run_ += text;
-    if (text.front() == '\n') line_start_ = true;
-    else if (!space) line_start_ = blank_ = false;
+    if (text.front() == '\n')
+      line_start_ = true;
+    else if (!space)
+      line_start_ = blank_ = false;
   }
 
   // Texts are handed on in runs.
   void release() {
     if (run_.empty()) return;
-    if (state_ == State::reasoning) writer().reasoning(run_);
-    else writer().content(run_);
+    if (state_ == State::reasoning)
+      writer().reasoning(run_);
+    else
+      writer().content(run_);
     run_.clear();
   }
 

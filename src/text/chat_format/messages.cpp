@@ -101,7 +101,8 @@ Status prepare_tools(const Json& tools, PreparedChat& chat) {
     if (!tool.is_object()) return fail("tools[{}]: must be an object", i);
     const std::string type = text_member(tool, "type");
     if (!type.empty() && type != "function") {
-      chat.notes.push_back(fmt::format("tools[{}]: a tool of type {} is left out; only functions can be called", i, type));
+      chat.notes.push_back(
+          fmt::format("tools[{}]: a tool of type {} is left out; only functions can be called", i, type));
       continue;
     }
     const auto nested = tool.find("function");
@@ -168,7 +169,8 @@ class Preparer {
       if (!front) messages.insert(messages.begin(), Json{{"role", "system"}, {"content", ""}});
       append_text(messages[0], describe_tools(*format_, chat_->tools));
     }
-    if (traits_->system || messages.size() < 2 || messages[0]["role"] != "system" || messages[1]["role"] != "user") return;
+    if (traits_->system || messages.size() < 2 || messages[0]["role"] != "system" || messages[1]["role"] != "user")
+      return;
     append_text(messages[0], messages[1]["content"].get<std::string>());
     messages[1]["content"] = messages[0]["content"];
     messages.erase(messages.begin());
@@ -254,7 +256,8 @@ class Preparer {
     for (size_t i = messages.size(); i-- > 0 && !traits_->several_calls;) {
       const bool other = messages[i]["role"] != "assistant" && messages[i]["role"] != "tool";
       if (other) break;
-      if (!messages[i].contains("tool_calls") || messages[i]["tool_calls"][0]["id"] != message["tool_call_id"]) continue;
+      if (!messages[i].contains("tool_calls") || messages[i]["tool_calls"][0]["id"] != message["tool_call_id"])
+        continue;
       messages.insert(messages.begin() + static_cast<std::ptrdiff_t>(i) + 1, std::move(message));
       return;
     }

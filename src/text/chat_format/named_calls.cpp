@@ -57,7 +57,8 @@ class NamedCalls final : public CallBlock {
     const size_t end = std::min(rest.find('['), rest.size());
     name_ = rest.substr(0, end);
     rest.remove_prefix(end);
-    if (!rest.empty() && (!rest.ends_with(kArguments) || (rest != kArguments && !rest.starts_with(kCallId)))) return false;
+    if (!rest.empty() && (!rest.ends_with(kArguments) || (rest != kArguments && !rest.starts_with(kCallId))))
+      return false;
     return !name_.empty();
   }
 

@@ -23,11 +23,21 @@ std::vector<OutputDelta> OutputParser::finish() {
 
 void ParsedOutput::add(const OutputDelta& delta) {
   switch (delta.kind) {
-    case OutputDelta::Kind::reasoning: reasoning += delta.text; break;
-    case OutputDelta::Kind::content: content += delta.text; break;
-    case OutputDelta::Kind::call_begin: calls.push_back({delta.text, "", false}); break;
-    case OutputDelta::Kind::call_arguments: calls.back().arguments += delta.text; break;
-    case OutputDelta::Kind::call_end: calls.back().complete = true; break;
+    case OutputDelta::Kind::reasoning:
+      reasoning += delta.text;
+      break;
+    case OutputDelta::Kind::content:
+      content += delta.text;
+      break;
+    case OutputDelta::Kind::call_begin:
+      calls.push_back({delta.text, "", false});
+      break;
+    case OutputDelta::Kind::call_arguments:
+      calls.back().arguments += delta.text;
+      break;
+    case OutputDelta::Kind::call_end:
+      calls.back().complete = true;
+      break;
   }
 }
 

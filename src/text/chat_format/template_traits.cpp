@@ -20,9 +20,7 @@ constexpr const char* kSecond = "second probe";
 Json say(const char* role, const char* content) { return {{"role", role}, {"content", content}}; }
 
 Json call(const char* name, Json arguments, const char* id = kId) {
-  return {{"id", id},
-          {"type", "function"},
-          {"function", {{"name", name}, {"arguments", std::move(arguments)}}}};
+  return {{"id", id}, {"type", "function"}, {"function", {{"name", name}, {"arguments", std::move(arguments)}}}};
 }
 
 Json calling(Json calls) { return {{"role", "assistant"}, {"content", ""}, {"tool_calls", std::move(calls)}}; }
@@ -59,13 +57,13 @@ class Prober {
 
  private:
   static Json tools() {
-    return Json::array({{{"type", "function"},
-                         {"function",
-                          {{"name", kFunction},
-                           {"description", "Probes."},
-                           {"parameters",
-                            {{"type", "object"},
-                             {"properties", {{"key", {{"type", "string"}, {"description", "A key."}}}}}}}}}}});
+    return Json::array(
+        {{{"type", "function"},
+          {"function",
+           {{"name", kFunction},
+            {"description", "Probes."},
+            {"parameters",
+             {{"type", "object"}, {"properties", {{"key", {{"type", "string"}, {"description", "A key."}}}}}}}}}}});
   }
 
   const ChatTemplate* template_;
@@ -78,7 +76,8 @@ bool reads_calls(const ChatFormat& format, const Prober& prober) {
   if (format.tools.bare) return true;
   const Json user = say("user", "Hello");
   const auto before = prober.render(Json::array({user}), true);
-  const auto after = prober.render(Json::array({user, calling(Json::array({call(kFunction, {{"key", "value"}})}))}), true);
+  const auto after =
+      prober.render(Json::array({user, calling(Json::array({call(kFunction, {{"key", "value"}})}))}), true);
   if (!before || !after) return true;
   const auto tail = std::ranges::mismatch(*after, *before).in1;
   const ParsedOutput output = parse_output(format, {}, std::string_view(tail, after->end()));

@@ -141,15 +141,18 @@ ValueReader::Step ValueReader::push(char c, std::string& out) {
                          (comma_ && syntax_ == ValueSyntax::python);
   if (may_close && !frames_.empty() && c == frames_.back().close) return close(out);
   switch (state_) {
-    case State::after: return after_value(c, out);
+    case State::after:
+      return after_value(c, out);
     case State::name:
-    case State::first_name: return begin_name(c);
+    case State::first_name:
+      return begin_name(c);
     case State::separator:
       if (c != frames_.back().separator) return Step::broken;
       pending_ += ':';
       state_ = State::value;
       return Step::more;
-    default: return begin_value(c, out);
+    default:
+      return begin_value(c, out);
   }
 }
 
@@ -336,12 +339,19 @@ bool ValueReader::escaped_letter(char c, std::string& to) {
   if (at != std::string_view::npos && !(python && c == '/')) return append_json_char(to, meanings[at]), true;
   if (!python) return false;
   switch (c) {
-    case '\n': return true;  // a line that goes on
-    case '\'': return to += '\'', true;
-    case 'a': return append_json_char(to, '\a'), true;
-    case 'v': return append_json_char(to, '\v'), true;
-    case '0': return append_json_char(to, '\0'), true;
-    default: to += "\\\\"; return append_json_char(to, c), true;  // as Python reads unknown escapes
+    case '\n':
+      return true;  // a line that goes on
+    case '\'':
+      return to += '\'', true;
+    case 'a':
+      return append_json_char(to, '\a'), true;
+    case 'v':
+      return append_json_char(to, '\v'), true;
+    case '0':
+      return append_json_char(to, '\0'), true;
+    default:
+      to += "\\\\";
+      return append_json_char(to, c), true;  // as Python reads unknown escapes
   }
 }
 

@@ -27,8 +27,8 @@ class ValueReader {
 
   ValueReader(ValueSyntax syntax, Top top);
 
-  /// Takes the next byte and appends to `out`. After `broken`, `byte` was not part of the value; what was written before
-  /// it stays. Not to be called after done or broken.
+  /// Takes the next byte and appends to `out`. After `broken`, `byte` was not part of the value; what was written
+  /// before it stays. Not to be called after done or broken.
   Step push(char byte, std::string& out);
   /// The end of the text: done if the value is whole.
   Step finish(std::string& out);
