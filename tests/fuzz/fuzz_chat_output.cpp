@@ -1,5 +1,6 @@
 // Any text as an answer in any format: whole and in pieces it is the same, arguments are JSON from the start, calls do
 // not overlap, and no mark comes through where marks are read.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -63,15 +64,22 @@ void check_calls(const std::vector<OutputDelta>& deltas) {
   }
 }
 
-// Taking a mark out may make another one; then there is nothing to check.
-bool leaves_marks(std::string text, const std::vector<std::string>& marks) {
-  for (const std::string& mark : marks) {
-    for (size_t at = 0; (at = text.find(mark, at)) != std::string::npos;) text.erase(at, mark.size());
+// Whether taking marks out puts others together; then there is nothing to check.
+bool makes_marks(std::string_view text, const std::vector<std::string>& marks, const ReasoningFormat& reasoning) {
+  std::vector<std::string> taken = marks;
+  for (const auto* list : {&reasoning.opens, &reasoning.closes, &reasoning.dropped}) {
+    taken.insert(taken.end(), list->begin(), list->end());
   }
-  for (const std::string& mark : marks) {
-    if (text.find(mark) != std::string::npos) return true;
+  std::string rest;
+  while (!text.empty()) {
+    size_t length = 0;
+    for (const std::string& mark : taken) {
+      if (text.starts_with(mark)) length = std::max(length, mark.size());
+    }
+    if (length == 0) rest += text.front();
+    text.remove_prefix(std::max<size_t>(length, 1));
   }
-  return false;
+  return std::ranges::any_of(marks, [&](const std::string& mark) { return rest.find(mark) != std::string::npos; });
 }
 
 }  // namespace
@@ -111,7 +119,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   marks.insert(marks.end(), form.closes.begin(), form.closes.end());
   if (format.harmony())
     marks = {"<|start|>", "<|channel|>", "<|message|>", "<|constrain|>", "<|end|>", "<|call|>", "<|return|>"};
-  if ((!options.calls_allowed && !form.control) || leaves_marks(text, marks)) return 0;
+  if ((!options.calls_allowed && !form.control) || makes_marks(text, marks, format.reasoning)) return 0;
   for (const OutputDelta& delta : whole) {
     if (delta.kind != Kind::content) continue;
     for (const std::string& mark : marks) require(delta.text.find(mark) == std::string::npos);

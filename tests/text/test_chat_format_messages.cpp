@@ -124,6 +124,41 @@ TEST(ChatFormat, CallsComeBackFromTheirTemplate) {
   }
 }
 
+// The fixtures' templates know nothing of calls.
+TEST(ChatFormat, CallsComeBackFromTheFixtures) {
+  const Json answer = {{"role", "assistant"},
+                       {"content", "I look."},
+                       {"tool_calls", {call("get_weather", R"({"city": "Oslo"})", "1"), call("ping", "{}", "2")}}};
+  for (const Model& model : fixture_models()) {
+    const auto before = render(model, Json::array({user()}), sample_tools());
+    const auto after = render(model, Json::array({user(), answer}), sample_tools());
+    ASSERT_TRUE(before && after) << model.name;
+    ASSERT_TRUE(after->starts_with(*before)) << *after;
+    const ParsedOutput output = parse_output(model.format, {}, std::string_view(*after).substr(before->size()));
+    ASSERT_EQ(output.calls.size(), 2U) << model.name << ": " << *after;
+    EXPECT_EQ(output.calls[0].arguments, R"({"city":"Oslo"})") << model.name;
+    EXPECT_EQ(output.calls[1].name, "ping") << model.name;
+    EXPECT_NE(output.content.find("I look."), std::string::npos) << model.name << ": " << *after;
+  }
+}
+
+TEST(ChatFormat, TheVocabularyTellsOfReasoning) {
+  const std::vector<std::pair<std::string, std::string>> names = {{"qwen3", "<think> + generic hermes-json"},
+                                                                  {"gemma4", "gemma-thought + generic hermes-json"},
+                                                                  {"llama", "no reasoning + generic hermes-json"},
+                                                                  {"gptoss", "harmony"}};
+  for (const auto& [fixture, name] : names) {
+    const auto model =
+        format::GgufFile::open(std::string(TERRACE_TEST_DATA) + "/fixtures/" + fixture + "/model-f32.gguf");
+    ASSERT_TRUE(model);
+    auto vocabulary = read_vocabulary(model->metadata());
+    ASSERT_TRUE(vocabulary);
+    const auto tokenizer = Tokenizer::create(std::move(*vocabulary));
+    ASSERT_TRUE(tokenizer);
+    EXPECT_EQ(recognize_format(*model->metadata().string("tokenizer.chat_template"), tokenizer->get()).name, name);
+  }
+}
+
 TEST(ChatFormat, ReasoningComesBackFromItsTemplate) {
   for (const SampleTemplate& sample : sample_templates()) {
     if (!sample.reasoning) continue;
@@ -238,6 +273,19 @@ TEST(ChatMessages, WhatCannotBeTakenIsNamed) {
     ASSERT_FALSE(chat) << tools;
     EXPECT_TRUE(chat.error().message.starts_with("tools")) << chat.error().message;
   }
+}
+
+TEST(ChatMessages, DeepInputIsRefused) {
+  const Model model = model_of("hermes", sample_templates()[0].source);
+  Json deep = Json::array();
+  for (int i = 0; i < 3000; ++i) deep = Json::array({std::move(deep)});
+  Json message = user();
+  message["extra"] = deep;
+  const auto first = prepare_chat(Json::array({message}), nullptr, model.format, model.traits);
+  ASSERT_FALSE(first);
+  EXPECT_EQ(first.error().message, "messages[0]: is nested more than 256 deep");
+  const Json tool = {{"type", "function"}, {"function", {{"name", "f"}, {"parameters", {{"x", deep}}}}}};
+  EXPECT_FALSE(prepare_chat(Json::array({user()}), Json::array({tool}), model.format, model.traits));
 }
 
 TEST(ChatMessages, AnExceptionOfTheTemplateIsAnError) {

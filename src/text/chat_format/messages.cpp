@@ -10,6 +10,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr int kDepth = 256;  // of what comes from a request: some of it is walked by recursion
+
+bool deeper_than(const Json& value, int levels) {
+  if (!value.is_structured()) return false;
+  if (levels == 0) return true;
+  for (const Json& item : value) {
+    if (deeper_than(item, levels - 1)) return true;
+  }
+  return false;
+}
+
 std::string text_member(const Json& object, const char* name) {
   const auto at = object.find(name);
   return at != object.end() && at->is_string() ? at->get<std::string>() : "";
@@ -99,6 +110,7 @@ Status prepare_tools(const Json& tools, PreparedChat& chat) {
   for (size_t i = 0; i < tools.size(); ++i) {
     const Json& tool = tools[i];
     if (!tool.is_object()) return fail("tools[{}]: must be an object", i);
+    if (deeper_than(tool, kDepth)) return fail("tools[{}]: is nested more than {} deep", i, kDepth);
     const std::string type = text_member(tool, "type");
     if (!type.empty() && type != "function") {
       chat.notes.push_back(
@@ -136,6 +148,7 @@ class Preparer {
 
   Status add(const Json& message, const std::string& place) {
     if (!message.is_object()) return fail("{}: must be an object", place);
+    if (deeper_than(message, kDepth)) return fail("{}: is nested more than {} deep", place, kDepth);
     std::string role = text_member(message, "role");
     if (role.empty()) return fail("{}.role: must be a text", place);
     if (role == "developer" && !traits_->developer) role = "system";

@@ -27,6 +27,7 @@ struct PreparedChat {
 /// - what the template does not write itself - tools, calls, results - is written into the messages;
 /// - tools that are not functions are left out with a note; missing descriptions and parameters are filled in.
 /// `tools` may be null. Errors begin with the place: "messages[2].content[0]: ...".
+/// Messages and tools may be nested 256 deep.
 Result<PreparedChat> prepare_chat(const nlohmann::ordered_json& messages, const nlohmann::ordered_json& tools,
                                   const ChatFormat& format, const TemplateTraits& traits);
 
