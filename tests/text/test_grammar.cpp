@@ -6,8 +6,10 @@
 #include <set>
 #include <tuple>
 
+#include "format/gguf.h"
 #include "grammar_matching.h"
 #include "text/grammar/lazy_constraint.h"
+#include "text/tokenizer.h"
 
 namespace terrace::text {
 namespace {
@@ -266,6 +268,34 @@ TEST(Constraint, LivesOnWhenWhatWasLearnedIsDropped) {
   }
   EXPECT_TRUE(first.accept_text("x]]"));
   EXPECT_TRUE(first.can_end());
+}
+
+std::unique_ptr<Tokenizer> fixture(const std::string& name) {
+  const auto file = format::GgufFile::open(std::string(TERRACE_TEST_DATA) + "/fixtures/" + name + "/model-f32.gguf");
+  if (!file) return nullptr;
+  auto vocabulary = read_vocabulary(file->metadata());
+  if (!vocabulary) return nullptr;
+  auto tokenizer = Tokenizer::create(*std::move(vocabulary));
+  return tokenizer ? *std::move(tokenizer) : nullptr;
+}
+
+TEST(Constraint, RealVocabulariesWriteTheirOwnTokens) {
+  const std::string text = "<|im_end|>{\"caf\u00E9 \u6B6A\U0001F600\": [1, 2.5e3, true, null, {\"a b\": \"\\n\"}]}";
+  for (const char* name : {"qwen3", "lfm2", "gptoss", "granite"}) {
+    SCOPED_TRACE(name);
+    const auto tokenizer = fixture(name);
+    ASSERT_TRUE(tokenizer);
+    GrammarBuilder b;
+    Constraint place = constraint(built(b, b.sequence({b.literal("<|im_end|>"), b.json_value()})),
+                                  TokenVocabulary::create(*tokenizer));
+    for (const int32_t id : tokenizer->encode(text, {.parse_special = true})) {
+      EXPECT_TRUE(place.allows(id)) << tokenizer->token_bytes(id);
+      ASSERT_TRUE(place.accept(id)) << tokenizer->token_bytes(id);
+    }
+    EXPECT_TRUE(place.must_end());
+    ASSERT_TRUE(tokenizer->eos());
+    EXPECT_TRUE(place.accept(*tokenizer->eos()));
+  }
 }
 
 // ---- random grammars against definitions ----
