@@ -29,13 +29,15 @@ struct Automaton {
     uint32_t edges = 0;
     uint32_t calls = 0;
     uint32_t reach = 0;
+    uint32_t rule = 0;  ///< its number; a rule calls only later ones before it has read something
     bool final = false;
   };
 
   std::vector<State> states;  ///< and one more, for the ends
   std::vector<Edge> edges;
   std::vector<Call> calls;
-  std::vector<uint32_t> reach;  ///< per state: those it is as good as, which have edges or calls or are final
+  std::vector<uint32_t> reach;  ///< per state: those with edges or calls, or final, that reading nothing leads to
+                                ///< in its rule, also through calls of what may be empty
   uint32_t start = 0;
 
   std::array<uint16_t, kSymbols> class_of{};  ///< symbols of one class are on the same edges

@@ -103,19 +103,21 @@ Expr GrammarBuilder::free_text(const FreeText& spec) {
   return add({.kind = Kind::free_text, .min = static_cast<uint32_t>(free_texts_.size() - 1)});
 }
 
-Expr GrammarBuilder::text_without(std::vector<std::string> markers) {
-  // One rule for all places with the same markers: the tokens that may come are then worked out only once.
-  std::string name = "#text";
-  std::sort(markers.begin(), markers.end());
-  for (const std::string& marker : markers) name += fmt::format(" {}:{}", marker.size(), marker);
-  if (!is_defined(name)) define(name, free_text({.anywhere = std::move(markers)}));
+// One rule for all places with the same markers: which tokens may come is then worked out only once.
+Expr GrammarBuilder::shared_text(FreeText spec) {
+  std::sort(spec.anywhere.begin(), spec.anywhere.end());
+  std::string name = spec.until ? "#text until" : "#text without";
+  for (const std::string& marker : spec.anywhere) name += fmt::format(" {}:{}", marker.size(), marker);
+  if (!is_defined(name)) define(name, free_text(spec));
   return rule(name);
 }
 
+Expr GrammarBuilder::text_without(std::vector<std::string> markers) {
+  return shared_text({.anywhere = std::move(markers)});
+}
+
 Expr GrammarBuilder::text_until(std::vector<std::string> markers) {
-  std::vector<Expr> ends;
-  for (const std::string& marker : markers) ends.push_back(literal(marker));
-  return sequence({text_without(std::move(markers)), choice(std::move(ends))});
+  return shared_text({.anywhere = std::move(markers), .until = true});
 }
 
 Expr GrammarBuilder::json_value() { return JsonText(*this).value(); }

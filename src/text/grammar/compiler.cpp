@@ -26,7 +26,10 @@ std::vector<uint32_t> group(std::vector<Item>& items, uint32_t sources, Source s
 
 }  // namespace
 
-uint32_t GrammarCompiler::new_state() { return states_++; }
+uint32_t GrammarCompiler::new_state(uint32_t rule) {
+  rule_of_state_.push_back(rule);
+  return states_++;
+}
 
 void GrammarCompiler::add_edge(uint32_t source, uint32_t first, uint32_t last, uint32_t target) {
   edges_.push_back({source, {static_cast<uint16_t>(first), static_cast<uint16_t>(last), target}});
@@ -42,7 +45,7 @@ uint32_t GrammarCompiler::compiled_rule(uint32_t builder_rule) {
   const auto [found, added] = rule_of_.emplace(builder_rule, static_cast<uint32_t>(rules_.size()));
   if (added) {
     pending_.push_back(builder_rule);
-    const uint32_t start = new_state(), end = new_state();
+    const uint32_t start = new_state(found->second), end = new_state(found->second);
     rules_.push_back({start, end, builder_.rules_[builder_rule].name});
   }
   return found->second;
@@ -171,7 +174,7 @@ Status GrammarCompiler::connect_repeat(const GrammarBuilder::Node& node, uint32_
 Status GrammarCompiler::connect_free_text(const FreeText& spec, uint32_t from, uint32_t to) {
   TERRACE_TRY(const auto text, free_text_states(spec));
   const uint32_t base = states_;
-  states_ += static_cast<uint32_t>(text.size());
+  for (size_t i = 0; i < text.size(); ++i) (void)new_state();
   jumps_.push_back({from, base});
   for (uint32_t i = 0; i < text.size(); ++i) {
     for (const Automaton::Edge edge : text[i].edges) add_edge(base + i, edge.first, edge.last, base + edge.target);
@@ -216,9 +219,9 @@ GrammarCompiler::Flags GrammarCompiler::states_that_end(bool reading) const {
   return ends;
 }
 
-// A rule that calls itself before it has read anything would call for ever.
-Status GrammarCompiler::check_left_recursion(const Flags& live) const {
-  const Flags nullable = states_that_end(false);
+// Numbers such that a rule calls only later ones before it has read something. A rule that calls itself then would call
+// for ever.
+Result<std::vector<uint32_t>> GrammarCompiler::rule_numbers(const Flags& live, const Flags& nullable) const {
   struct Step {
     uint32_t source, target, rule;
   };
@@ -232,7 +235,6 @@ Status GrammarCompiler::check_left_recursion(const Flags& live) const {
   }
   const auto begins = group(steps, states_, [](const Step& step) { return step.source; });
 
-  // The rules that each rule calls first; then a search for a circle among them.
   std::vector<std::vector<uint32_t>> first_calls(rules_.size());
   std::vector<uint32_t> seen(states_, kNoRule), work;
   size_t visited = 0;
@@ -253,9 +255,17 @@ Status GrammarCompiler::check_left_recursion(const Flags& live) const {
       }
     }
   }
+  return numbers_by_first_calls(first_calls);
+}
+
+// A search in depth numbers the rules from the last to the first, and finds circles.
+Result<std::vector<uint32_t>> GrammarCompiler::numbers_by_first_calls(
+    const std::vector<std::vector<uint32_t>>& first_calls) const {
   enum : uint8_t { fresh, open, closed };
   std::vector<uint8_t> marks(rules_.size(), fresh);
   std::vector<size_t> at(rules_.size());
+  std::vector<uint32_t> numbers(rules_.size()), work;
+  auto next = static_cast<uint32_t>(rules_.size());
   for (uint32_t rule = 0; rule < rules_.size(); ++rule) {
     if (marks[rule] != fresh) continue;
     work = {rule};
@@ -264,6 +274,7 @@ Status GrammarCompiler::check_left_recursion(const Flags& live) const {
       const uint32_t current = work.back();
       if (at[current] == first_calls[current].size()) {
         marks[current] = closed;
+        numbers[current] = --next;
         work.pop_back();
         continue;
       }
@@ -277,10 +288,10 @@ Status GrammarCompiler::check_left_recursion(const Flags& live) const {
       }
     }
   }
-  return Done{};
+  return numbers;
 }
 
-Status GrammarCompiler::emit(const Flags& live, Automaton& out) const {
+Status GrammarCompiler::emit(const Flags& live, const Flags& nullable, Automaton& out) const {
   std::vector<Edge> edges;
   for (const Edge& edge : edges_)
     if (live[edge.edge.target]) edges.push_back(edge);
@@ -290,6 +301,8 @@ Status GrammarCompiler::emit(const Flags& live, Automaton& out) const {
   std::vector<Jump> jumps;
   for (const Jump& jump : jumps_)
     if (live[jump.target]) jumps.push_back(jump);
+  for (const Call& call : calls)
+    if (nullable[rules_[call.rule].start]) jumps.push_back({call.source, call.target});
   const auto edge_begins = group(edges, states_, [](const Edge& edge) { return edge.source; });
   const auto call_begins = group(calls, states_, [](const Call& call) { return call.source; });
   const auto jump_begins = group(jumps, states_, [](const Jump& jump) { return jump.source; });
@@ -316,8 +329,9 @@ Status GrammarCompiler::emit(const Flags& live, Automaton& out) const {
     }
     if (out.reach.size() > kMaxReach) return fail("the grammar is too large: repetitions of what may be empty");
   }
-  out.states[states_] = {static_cast<uint32_t>(edges.size()), static_cast<uint32_t>(calls.size()),
-                         static_cast<uint32_t>(out.reach.size()), false};
+  out.states[states_] = {.edges = static_cast<uint32_t>(edges.size()),
+                         .calls = static_cast<uint32_t>(calls.size()),
+                         .reach = static_cast<uint32_t>(out.reach.size())};
   for (const Edge& edge : edges) out.edges.push_back(edge.edge);
   for (const Call& call : calls) {
     const uint32_t begin = out.states[call.target].reach, end = out.states[call.target + 1].reach;
@@ -351,7 +365,8 @@ Result<Automaton> GrammarCompiler::compile(Expr root) {
   for (size_t i = 0; i < pending_.size(); ++i) {
     const GrammarBuilder::Rule& rule = builder_.rules_[pending_[i]];
     if (!rule.body) return fail("rule '{}' is used but not defined", rule.name);
-    const uint32_t rule_start = rules_[i + 1].start, rule_end = rules_[i + 1].end;
+    current_rule_ = static_cast<uint32_t>(i + 1);
+    const uint32_t rule_start = rules_[current_rule_].start, rule_end = rules_[current_rule_].end;
     TERRACE_CHECK(connect(*rule.body, rule_start, rule_end));
   }
   TERRACE_CHECK(check_size());
@@ -362,9 +377,11 @@ Result<Automaton> GrammarCompiler::compile(Expr root) {
         return fail("nothing that the grammar allows can ever end: see rule '{}'", rule.name);
     return fail("the grammar allows nothing at all");
   }
-  TERRACE_CHECK(check_left_recursion(live));
+  const Flags nullable = states_that_end(false);
+  TERRACE_TRY(const auto numbers, rule_numbers(live, nullable));
   Automaton out;
-  TERRACE_CHECK(emit(live, out));
+  TERRACE_CHECK(emit(live, nullable, out));
+  for (uint32_t state = 0; state < states_; ++state) out.states[state].rule = numbers[rule_of_state_[state]];
   out.start = start;
   classify_symbols(out);
   return out;

@@ -36,7 +36,8 @@ class GrammarCompiler {
   };
   using Flags = std::vector<uint8_t>;
 
-  uint32_t new_state();
+  uint32_t new_state(uint32_t rule);
+  uint32_t new_state() { return new_state(current_rule_); }
   void add_edge(uint32_t source, uint32_t first, uint32_t last, uint32_t target);
   uint32_t compiled_rule(uint32_t builder_rule);
   size_t copied_size(Expr expr, int rules_deep);
@@ -48,12 +49,15 @@ class GrammarCompiler {
   Status check_size() const;
 
   Flags states_that_end(bool reading) const;
-  Status check_left_recursion(const Flags& live) const;
-  Status emit(const Flags& live, Automaton& out) const;
+  Result<std::vector<uint32_t>> rule_numbers(const Flags& live, const Flags& nullable) const;
+  Result<std::vector<uint32_t>> numbers_by_first_calls(const std::vector<std::vector<uint32_t>>& first_calls) const;
+  Status emit(const Flags& live, const Flags& nullable, Automaton& out) const;
   static void classify_symbols(Automaton& out);
 
   const GrammarBuilder& builder_;
   uint32_t states_ = 0;
+  uint32_t current_rule_ = 0;
+  std::vector<uint32_t> rule_of_state_;
   std::vector<Edge> edges_;
   std::vector<Jump> jumps_;
   std::vector<Call> calls_;

@@ -117,7 +117,9 @@ class Product {
     if (added) {
       places_.push_back(place);
       const auto [utf8, suffix, line] = place;
-      states_.push_back({{}, utf8 == Utf8::boundary && (!spec_.ends_at_line_start || line == 0)});
+      const bool ends =
+          spec_.until ? anywhere_.complete(suffix) : utf8 == Utf8::boundary && (!spec_.ends_at_line_start || line == 0);
+      states_.push_back({{}, ends});
     }
     return found->second;
   }
@@ -128,21 +130,32 @@ class Product {
     suffix = anywhere_.next(suffix, byte);
     const auto child = line == kInLine ? std::nullopt : lines_.child(line, byte);
     line = child ? *child : byte == '\n' ? 0 : kInLine;
-    if (utf8 == Utf8::broken || anywhere_.complete(suffix) || (child && lines_.complete(line))) return std::nullopt;
+    if (utf8 == Utf8::broken || (child && lines_.complete(line))) return std::nullopt;
+    if (anywhere_.complete(suffix))
+      return spec_.until ? std::optional(Place{Utf8::boundary, suffix, kInLine}) : std::nullopt;
     return Place{utf8, suffix, line};
   }
 
   void add_edges(size_t from) {
-    std::array<std::optional<uint32_t>, 256> targets;
-    for (size_t byte = 0; byte < 256; ++byte)
-      if (const auto place = next(Place(places_[from]), static_cast<uint8_t>(byte))) targets[byte] = index(*place);
-    std::vector<Automaton::Edge>& edges = states_[from].edges;
+    if (anywhere_.complete(std::get<1>(places_[from]))) return;
+    std::array<std::optional<uint32_t>, 256> bytes, control_bytes;
+    for (size_t i = 0; i < 256; ++i) {
+      const auto place = next(Place(places_[from]), static_cast<uint8_t>(i));
+      if (!place) continue;
+      bytes[i] = index(*place);
+      // A control token may write a marker at the end, and no other text unless all are allowed.
+      if (spec_.control_tokens || (spec_.until && std::get<1>(*place) != 0)) control_bytes[i] = bytes[i];
+    }
+    add_edges(from, bytes, 0);
+    add_edges(from, control_bytes, Automaton::kControl);
+  }
+
+  void add_edges(size_t from, const std::array<std::optional<uint32_t>, 256>& targets, size_t symbols) {
     for (size_t first = 0, last = 0; first < 256; first = last + 1) {
       for (last = first; last < 255 && targets[last + 1] == targets[first];) ++last;
-      if (!targets[first]) continue;
-      edges.push_back({static_cast<uint16_t>(first), static_cast<uint16_t>(last), *targets[first]});
-      if (spec_.control_tokens)
-        edges.push_back({static_cast<uint16_t>(256 + first), static_cast<uint16_t>(256 + last), *targets[first]});
+      if (targets[first])
+        states_[from].edges.push_back(
+            {static_cast<uint16_t>(symbols + first), static_cast<uint16_t>(symbols + last), *targets[first]});
     }
   }
 

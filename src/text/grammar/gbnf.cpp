@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "text/unicode.h"
 
@@ -143,7 +143,7 @@ class Parser {
     }
     if (!is_name_character(peek())) return std::optional<Expr>();
     TERRACE_TRY(const std::string_view name, parse_name());
-    uses_.emplace(name, begin);
+    uses_.emplace_back(name, begin);
     return std::optional(builder_.rule(name));
   }
 
@@ -288,7 +288,7 @@ class Parser {
   std::string_view source_;
   size_t at_ = 0;
   GrammarBuilder builder_;
-  std::unordered_map<std::string_view, size_t> uses_;  ///< where each rule is used first
+  std::vector<std::pair<std::string_view, size_t>> uses_;  ///< rules and where, in order
 };
 
 }  // namespace

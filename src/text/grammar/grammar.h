@@ -26,11 +26,12 @@ struct CodePoints {
   uint32_t last = 0;
 };
 
-/// Text in which something is missing: see GrammarBuilder::free_text().
+/// Text in which something does not occur: see GrammarBuilder::free_text().
 struct FreeText {
-  std::vector<std::string> anywhere;       ///< texts that do not occur
+  std::vector<std::string> anywhere;       ///< texts that do not occur, or, if `until`, only as its end
   std::vector<std::string> at_line_start;  ///< texts that do not occur at the start of the text or after a line feed
   bool ends_at_line_start = false;         ///< it is empty or ends with a line feed
+  bool until = false;                      ///< it ends with the first of `anywhere`
   bool control_tokens = false;             ///< control tokens may stand in it, and bytes that are not UTF-8
 };
 
@@ -114,6 +115,7 @@ class GrammarBuilder {
   };
 
   Expr add(Node node);
+  Expr shared_text(FreeText spec);
   uint32_t rule_index(std::string_view name);
   void set_error(Error error);
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
-#include "text/grammar/pattern.h"
 #include "text/grammar/schema_compiler.h"
 #include "text/grammar/schema_merge.h"
 
@@ -14,11 +14,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kMaxDepth = 256;
 constexpr size_t kMaxValues = 200'000;
-constexpr size_t kMaxSteps = 50'000;
+constexpr size_t kMaxWork = 50'000;
 constexpr uint32_t kMaxCount = 100'000;
 
-// Without recursion, because it is what makes recursion safe.
-Status check_size(const Json& schema) {
+// Without recursion, because it is what makes recursion safe: the number of values, or an error.
+Result<size_t> measure(const Json& schema) {
   std::vector<std::pair<const Json*, int>> work = {{&schema, 1}};
   size_t values = 0;
   while (!work.empty()) {
@@ -29,7 +29,7 @@ Status check_size(const Json& schema) {
     if (value->is_structured())
       for (const Json& child : *value) work.emplace_back(&child, depth + 1);
   }
-  return Done{};
+  return values;
 }
 
 std::string shown(const std::string& path) { return path.empty() ? "the schema" : path; }
@@ -54,17 +54,8 @@ bool has_any(const Json& schema, std::initializer_list<const char*> keywords) {
   return std::any_of(keywords.begin(), keywords.end(), [&](const char* keyword) { return schema.contains(keyword); });
 }
 
-std::string type_of(const Json& value) {
-  if (value.is_null()) return "null";
-  if (value.is_boolean()) return "boolean";
-  if (value.is_string()) return "string";
-  if (value.is_array()) return "array";
-  if (value.is_object()) return "object";
-  const bool whole = value.is_number_integer() || value.get<double>() == std::floor(value.get<double>());
-  return whole ? "integer" : "number";
-}
+}  // namespace
 
-// The types a schema names, or else those that its keywords are about; none: any value.
 Result<std::vector<std::string>> types_of(const Json& schema, const std::string& path) {
   static const std::set<std::string> known = {"null", "boolean", "string", "array", "object", "integer", "number"};
   std::vector<std::string> types;
@@ -93,8 +84,6 @@ Result<std::vector<std::string>> types_of(const Json& schema, const std::string&
   return types;
 }
 
-}  // namespace
-
 std::string below(const std::string& path, std::string_view keyword) {
   return path.empty() ? std::string(keyword) : fmt::format("{}.{}", path, keyword);
 }
@@ -114,10 +103,16 @@ Result<std::optional<uint32_t>> read_count(const Json& schema, const char* keywo
 }
 
 Result<Expr> SchemaCompiler::compile_root() {
-  TERRACE_CHECK(check_size(root_));
+  TERRACE_CHECK(measure(root_));
   // The root can be referred to, also by itself.
   if (root_.is_object()) return compile_reference(Json("#"), "");
   return compile(root_, "");
+}
+
+Status SchemaCompiler::count_work(size_t work, const std::string& path) {
+  work_ += work;
+  if (work_ > kMaxWork) return fail("{}: the schema is too large once its references are followed", shown(path));
+  return Done{};
 }
 
 Result<Expr> SchemaCompiler::compile_below(const Json& schema, const std::string& path) {
@@ -132,7 +127,7 @@ Result<Expr> SchemaCompiler::compile(const Json& schema, const std::string& path
   if (schema == true) return json_.value();
   if (schema == false) return fail("{}: 'false' allows no value", shown(path));
   if (!schema.is_object()) return fail("{}: a schema is an object, true or false", shown(path));
-  if (++steps_ > kMaxSteps) return fail("{}: the schema is too large once its references are followed", shown(path));
+  TERRACE_CHECK(count_work(1, path));
   if (depth_ >= kMaxDepth) return fail("{}: the schema is nested too deep", shown(path));
   ++depth_;
   auto result = compile_object_form(schema, path);
@@ -290,8 +285,9 @@ Result<Expr> SchemaCompiler::compile_reference(const Json& reference, const std:
 
 Result<SchemaCompiler::Json> SchemaCompiler::flatten(const Json& schema, const std::string& path, int depth) {
   if (depth > 32) return fail("{}: the schema refers to itself without anything in between", shown(path));
-  if (++steps_ > kMaxSteps) return fail("{}: the schema is too large once its references are followed", shown(path));
   if (!schema.is_object()) return schema;
+  TERRACE_TRY(const size_t values, measure(schema));
+  TERRACE_CHECK(count_work(1 + values / 64, path));
   TERRACE_CHECK(check_keywords(schema, path));
   Json out = schema;
   out.erase("$ref");
@@ -309,117 +305,6 @@ Result<SchemaCompiler::Json> SchemaCompiler::flatten(const Json& schema, const s
     }
   }
   return out;
-}
-
-Result<Expr> SchemaCompiler::compile_values(const Json& values, const Json& schema, const std::string& path) {
-  const std::string keyword = schema.contains("const") ? "const" : "enum";
-  if (!values.is_array()) return fail("{}: this must be a list of values", below(path, keyword));
-  TERRACE_TRY(auto types, types_of(schema, path));
-  if (!schema.contains("type")) types.clear();
-  for (const auto& [key, value] : schema.items())
-    if (key != "const" && key != "enum" && key != "type" && key != "nullable" && !is_annotation(key) &&
-        has_any(Json{{key, nullptr}},
-                {"minLength", "maxLength", "pattern", "format", "minimum", "maximum", "exclusiveMinimum",
-                 "exclusiveMaximum", "multipleOf", "properties", "required", "additionalProperties", "items",
-                 "prefixItems", "minItems", "maxItems", "minProperties", "maxProperties", "propertyNames"}))
-      return fail("{}: this keyword beside '{}' is not supported", below(path, key), keyword);
-  std::vector<Expr> ways;
-  for (const Json& value : values) {
-    const std::string type = type_of(value);
-    const auto has = [&](const std::string& each) {
-      return std::find(types.begin(), types.end(), each) != types.end();
-    };
-    if (!types.empty() && !has(type) && !(type == "integer" && has("number"))) continue;
-    if (keyword == "const" && schema.contains("enum") &&
-        std::find(schema["enum"].begin(), schema["enum"].end(), value) == schema["enum"].end())
-      continue;
-    ways.push_back(json_.constant(value));
-  }
-  if (ways.empty()) return fail("{}: none of the values is possible", below(path, keyword));
-  return builder_.choice(std::move(ways));
-}
-
-Result<Expr> SchemaCompiler::compile_string(const Json& schema, const std::string& path) {
-  TERRACE_TRY(const auto min, read_count(schema, "minLength", path));
-  TERRACE_TRY(const auto max, read_count(schema, "maxLength", path));
-  if (max && *max < min.value_or(0)) return fail("{}: this is below minLength", below(path, "maxLength"));
-  const bool has_pattern = schema.contains("pattern"), has_format = schema.contains("format");
-  if (!has_pattern && !has_format) {
-    if (min.value_or(0) == 0 && !max) return json_.string();
-    const std::string name =
-        fmt::format("#json string of {} to {}", min.value_or(0), max ? std::to_string(*max) : "any");
-    if (!builder_.is_defined(name))
-      builder_.define(
-          name, builder_.sequence({builder_.plain("\""), builder_.repeat(json_.any_character(), min.value_or(0), max),
-                                   builder_.plain("\"")}));
-    return builder_.rule(name);
-  }
-  if (has_pattern && has_format) return fail("{}: 'pattern' beside 'format' is not supported", below(path, "pattern"));
-  const char* keyword = has_pattern ? "pattern" : "format";
-  const std::string place = below(path, keyword);
-  if (!schema[keyword].is_string()) return fail("{}: this must be a string", place);
-  std::string pattern = schema[keyword];
-  if (has_format) {
-    const auto known = format_pattern(pattern);
-    if (!known) return fail("{}: the format '{}' is not supported", place, pattern);
-    pattern = *known;
-  }
-  if (min.value_or(0) > 0 || max)
-    return fail("{}: a length beside '{}' is not supported", below(path, max ? "maxLength" : "minLength"), keyword);
-  const std::string name = "#json pattern " + pattern;
-  if (!builder_.is_defined(name)) {
-    const auto inside = compile_pattern(builder_, pattern);
-    if (!inside) return fail("{}: {}", place, inside.error().message);
-    builder_.define(name, builder_.sequence({builder_.plain("\""), *inside, builder_.plain("\"")}));
-  }
-  return builder_.rule(name);
-}
-
-Result<NumberBounds> SchemaCompiler::number_bounds(const Json& schema, const std::string& path) const {
-  NumberBounds bounds;
-  const auto read = [&](const char* keyword, std::optional<Decimal>& out) -> Status {
-    const auto found = schema.find(keyword);
-    if (found == schema.end()) return Done{};
-    if (!found->is_number()) return fail("{}: this must be a number", below(path, keyword));
-    auto value = Decimal::parse(found->dump());
-    if (!value) return fail("{}: {}", below(path, keyword), value.error().message);
-    out = *std::move(value);
-    return Done{};
-  };
-  const auto flag = [&](const char* keyword) { return schema.value(keyword, Json(nullptr)).is_boolean(); };
-  // Draft 4's exclusive bounds are flags beside the inclusive ones.
-  TERRACE_CHECK(read("minimum", bounds.min));
-  TERRACE_CHECK(read("maximum", bounds.max));
-  if (flag("exclusiveMinimum")) {
-    bounds.min_excluded = schema["exclusiveMinimum"] == true;
-  } else if (schema.contains("exclusiveMinimum")) {
-    const bool tighter = !schema.contains("minimum") || schema["exclusiveMinimum"] >= schema["minimum"];
-    std::optional<Decimal> value;
-    TERRACE_CHECK(read("exclusiveMinimum", value));
-    if (tighter) bounds.min = std::move(value), bounds.min_excluded = true;
-  }
-  if (flag("exclusiveMaximum")) {
-    bounds.max_excluded = schema["exclusiveMaximum"] == true;
-  } else if (schema.contains("exclusiveMaximum")) {
-    const bool tighter = !schema.contains("maximum") || schema["exclusiveMaximum"] <= schema["maximum"];
-    std::optional<Decimal> value;
-    TERRACE_CHECK(read("exclusiveMaximum", value));
-    if (tighter) bounds.max = std::move(value), bounds.max_excluded = true;
-  }
-  return bounds;
-}
-
-Result<Expr> SchemaCompiler::compile_number(const Json& schema, bool integer, const std::string& path) {
-  if (const auto multiple = schema.find("multipleOf"); multiple != schema.end()) {
-    if (!multiple->is_number() || *multiple != 1)
-      return fail("{}: multiples of anything but 1 cannot be expressed", below(path, "multipleOf"));
-    integer = true;
-  }
-  TERRACE_TRY(const NumberBounds bounds, number_bounds(schema, path));
-  if (!bounds.bounded()) return integer ? json_.integer() : json_.number();
-  const auto texts = integer ? integers_within(builder_, bounds) : numbers_within(builder_, bounds);
-  if (!texts) return fail("{}: no number lies between the bounds", shown(path));
-  return *texts;
 }
 
 Result<Expr> compile_json_schema(GrammarBuilder& builder, const Json& schema) {

@@ -24,6 +24,7 @@ class SchemaCompiler {
   Result<Expr> compile_root();
 
  private:
+  Status count_work(size_t work, const std::string& path);
   Result<Expr> compile(const Json& schema, const std::string& path);
   Result<Expr> compile_object_form(const Json& schema, const std::string& path);
   Result<Expr> compile_alternatives(const Json& schema, const std::string& keyword, const std::string& path);
@@ -67,12 +68,15 @@ class SchemaCompiler {
   std::map<std::string, std::string> merged_;      ///< the rules of joined schemas, by their text
   std::set<std::string> open_;                     ///< rules that are being made and have read nothing yet
   int depth_ = 0;
-  size_t steps_ = 0;
+  size_t work_ = 0;
 };
 
 /// `path` and a keyword or an index.
 std::string below(const std::string& path, std::string_view keyword);
 std::string below(const std::string& path, std::string_view keyword, size_t index);
+
+/// The types a schema names, or else those that its keywords are about; none: any value.
+Result<std::vector<std::string>> types_of(const nlohmann::ordered_json& schema, const std::string& path);
 
 /// A count that is not negative, or nothing if the keyword is not there.
 Result<std::optional<uint32_t>> read_count(const nlohmann::ordered_json& schema, const char* keyword,

@@ -50,7 +50,7 @@ Result<SchemaCompiler::Members> SchemaCompiler::object_members(const Json& schem
     members.named.push_back({json_.member(json_.constant(name), builder_.make_rule(below_it)), is_needed});
   }
   for (const Json& name : required) {
-    if (properties.contains(name.get<std::string>())) continue;
+    if (properties.contains(name.get<std::string>()) || needed.erase(name.get<std::string>()) == 0) continue;
     if (!is_open(schema))
       return fail("{}: '{}' is not among the properties, and others are not allowed", below(path, "required"),
                   name.get<std::string>());
@@ -91,7 +91,8 @@ Result<Expr> SchemaCompiler::member_lists(const Members& members, const std::str
   const auto count = static_cast<uint32_t>(members.named.size());
   const uint32_t most = std::min(std::max(1u, std::max(members.min, members.max.value_or(0))), count + 1);
   if (static_cast<size_t>(count + 1) * (most + 1) > kMaxListRules)
-    return fail("{}: the object has too many properties for its minProperties or maxProperties", path);
+    return fail("{}: the object has too many properties for its minProperties or maxProperties",
+                below(path, "properties"));
   std::vector<Expr> next;
   for (uint32_t written = 0; written <= most; ++written)
     next.push_back(builder_.make_rule(more_members(members, written)));

@@ -20,9 +20,8 @@ StateTable::StateTable(Grammar grammar, std::shared_ptr<const TokenVocabulary> v
       path_(vocabulary_->max_depth() + 1) {
   (void)intern({});
   (void)intern({{}, true, 0});
-  begin_closure();
   reach(automaton_.start, kEnded);
-  start_ = finish_closure();
+  start_ = finish_closure(false);
 }
 
 size_t StateTable::Hash::operator()(Id id) const {
@@ -78,7 +77,7 @@ StateTable::Id StateTable::merge(Id a, Id b) {
   return merged_[key] = merged;
 }
 
-// Adds the stack to the closure, and notes what has to be followed again because more may be below it now.
+// Adds the stacks to the closure that is being made.
 void StateTable::reach(uint32_t state, Id below) {
   const Automaton::State* states = automaton_.states.data();
   for (uint32_t i = states[state].reach; i < states[state + 1].reach; ++i) {
@@ -91,21 +90,53 @@ void StateTable::reach(uint32_t state, Id below) {
   }
 }
 
-// Follows calls and ends of rules until only stacks with edges on top are left. Finite, because no rule begins with
-// itself.
-StateTable::Id StateTable::finish_closure() {
-  const Automaton::State* states = automaton_.states.data();
-  while (!changed_.empty()) {
-    const uint32_t core = changed_.back();
-    changed_.pop_back();
-    const Id below = below_[core];
-    if (states[core].final) {
-      can_end_ |= states_[below].can_end;
-      for (size_t i = 0; i < states_[below].entries.size(); ++i) {
-        const Entry entry = states_[below].entries[i];
-        reach(entry.top, entry.below);
-      }
+// Goes back to the callers of rules that have ended. The highest stacks come first: what is below them is complete when
+// its turn comes, so that nothing is followed again and again.
+void StateTable::follow_ends() {
+  const auto lower = [](const auto& a, const auto& b) { return a.first < b.first; };
+  std::vector<std::pair<uint16_t, Entry>> heap;
+  const auto take_changed = [&] {
+    for (const uint32_t core : changed_) {
+      if (!automaton_.states[core].final) continue;
+      heap.push_back({states_[below_[core]].height, {core, below_[core]}});
+      std::push_heap(heap.begin(), heap.end(), lower);
     }
+    changed_.clear();
+  };
+  take_changed();
+  while (!heap.empty()) {
+    std::pop_heap(heap.begin(), heap.end(), lower);
+    const Entry ended = heap.back().second;
+    heap.pop_back();
+    if (below_[ended.top] != ended.below) continue;  // there is more below it now, which is in the heap too
+    can_end_ |= states_[ended.below].can_end;
+    for (size_t i = 0; i < states_[ended.below].entries.size(); ++i) {
+      const Entry entry = states_[ended.below].entries[i];
+      reach(entry.top, entry.below);
+    }
+    take_changed();
+  }
+}
+
+// Goes into rules in the order of their numbers, so that all callers of a rule come before it. Where a called rule may
+// be empty, its callers have been followed past the call already.
+void StateTable::follow_calls() {
+  const Automaton::State* states = automaton_.states.data();
+  const auto later = [](const auto& a, const auto& b) { return a.first > b.first; };
+  std::vector<std::pair<uint32_t, uint32_t>> heap;  // rule, state
+  const auto add = [&](uint32_t core) {
+    if (states[core].calls == states[core + 1].calls) return;
+    heap.emplace_back(states[core].rule, core);
+    std::push_heap(heap.begin(), heap.end(), later);
+  };
+  for (const uint32_t core : reached_) add(core);
+  for (uint32_t previous = UINT32_MAX; !heap.empty();) {
+    std::pop_heap(heap.begin(), heap.end(), later);
+    const uint32_t core = heap.back().second;
+    heap.pop_back();
+    if (core == previous) continue;
+    previous = core;
+    const Id below = below_[core];
     for (uint32_t i = states[core].calls; i < states[core + 1].calls; ++i) {
       const Automaton::Call& call = automaton_.calls[i];
       if (call.target == Automaton::kTail) {
@@ -114,7 +145,17 @@ StateTable::Id StateTable::finish_closure() {
         reach(call.start, single(call.target, below));
       }
     }
+    for (const uint32_t changed : changed_) add(changed);
+    changed_.clear();
   }
+}
+
+// Only stacks with edges on top are left.
+StateTable::Id StateTable::finish_closure(bool can_end) {
+  can_end_ = can_end;
+  follow_ends();
+  follow_calls();
+  const Automaton::State* states = automaton_.states.data();
   State out;
   out.can_end = can_end_;
   std::sort(reached_.begin(), reached_.end());
@@ -128,14 +169,12 @@ StateTable::Id StateTable::finish_closure() {
 
 StateTable::Id StateTable::closed(Id state) {
   if (const auto found = closed_.find(state); found != closed_.end()) return found->second;
-  begin_closure();
-  can_end_ = states_[state].can_end;
   for (size_t i = 0; i < states_[state].entries.size(); ++i) {
     const Entry entry = states_[state].entries[i];
     reach(entry.top, entry.below);
   }
   bytes_ += 48;
-  const Id result = finish_closure();
+  const Id result = finish_closure(states_[state].can_end);
   return closed_[state] = result;
 }
 
@@ -148,7 +187,6 @@ StateTable::Id StateTable::new_step(Id from, uint16_t symbol_class) {
     bytes_ += classes * sizeof(Id);
   }
   const uint16_t symbol = automaton_.class_symbols[symbol_class];
-  begin_closure();
   for (size_t i = 0; i < states_[from].entries.size(); ++i) {
     const Entry entry = states_[from].entries[i];
     for (uint32_t e = automaton_.states[entry.top].edges; e < automaton_.states[entry.top + 1].edges; ++e) {
@@ -156,7 +194,7 @@ StateTable::Id StateTable::new_step(Id from, uint16_t symbol_class) {
       if (edge.first <= symbol && symbol <= edge.last) reach(edge.target, entry.below);
     }
   }
-  const Id to = finish_closure();
+  const Id to = finish_closure(false);
   return rows_[from][symbol_class] = to;
 }
 

@@ -84,9 +84,10 @@ class StateTable {
   Id closed(Id state);
   Id import(const StateTable& other, Id state, std::unordered_map<Id, Id>& known);
 
-  void begin_closure() { can_end_ = false; }
   void reach(uint32_t state, Id below);
-  Id finish_closure();
+  void follow_ends();
+  void follow_calls();
+  Id finish_closure(bool can_end);
 
   const Local& local(Id state);
   template <class Visit>
@@ -111,7 +112,8 @@ class StateTable {
 
   // The closure that is being made: the reached states with what is below them.
   std::vector<Id> below_;  ///< per automaton state, kDead where it is not reached
-  std::vector<uint32_t> reached_, changed_;
+  std::vector<uint32_t> reached_;
+  std::vector<uint32_t> changed_;  ///< those whose stacks below are more than has been followed
   bool can_end_ = false;
 
   std::vector<Id> path_;
