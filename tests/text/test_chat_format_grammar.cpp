@@ -81,6 +81,14 @@ TEST(ToolGrammar, HoldsOnceACallHasBegun) {
   }
 }
 
+TEST(ToolGrammar, AnAnswerInJsonIsNoCall) {
+  const Grammar grammar = grammar_of(format_named("llama"), {});
+  EXPECT_TRUE(matches(grammar, R"({"name": "Bob", "age": 3})"));
+  EXPECT_FALSE(matches(grammar, R"({"name": "get_weather", "parameters": {"town": "Oslo"}})"));
+  EXPECT_TRUE(matches(grammar, R"(<|python_tag|>{"name": "ping", "parameters": {}})"));
+  EXPECT_FALSE(matches(grammar, "<|python_tag|>print(1)"));
+}
+
 TEST(ToolGrammar, ReasoningComesFirst) {
   for (const std::string& name : format_names()) {
     const ChatFormat format = format_named(name);

@@ -26,7 +26,8 @@ class AnswerGrammar {
 
   Expr required(std::string_view prompt) {
     if (format_.harmony()) return b_.sequence({b_.optional(harmony_analysis()), harmony_call(kChannelLine)});
-    return b_.sequence({reasoning(prompt, true), spaces(), block()});
+    const Expr calls = format_.tools.bare ? b_.choice({block(), bare_calls(any_call())}) : block();
+    return b_.sequence({reasoning(prompt, true), spaces(), calls});
   }
 
   Expr automatic(std::string_view prompt) {
@@ -40,7 +41,7 @@ class AnswerGrammar {
     }
     std::vector<Trigger> triggers = {{format_.tools.opens.front(), block(), format_.tools.token}};
     for (size_t i = 0; format_.tools.bare && i < calls_.size(); ++i) {
-      triggers.push_back({bare_call_begin(format_.tools, names_[i]), calls_[i], false});
+      triggers.push_back({bare_call_begin(format_.tools, names_[i]), bare_calls(calls_[i]), false});
     }
     return b_.sequence({reasoning(prompt, false), lazy(b_, triggers)});
   }
@@ -80,14 +81,17 @@ class AnswerGrammar {
       const Expr more = b_.repeat(b_.sequence({b_.plain(", "), any_call()}), 0);
       return b_.sequence({open, b_.plain("["), any_call(), parallel_ ? more : b_.empty(), b_.plain("]"), close});
     }
-    if (tools.bare) {
-      const Expr more = b_.repeat(b_.sequence({b_.plain("; "), any_call()}), 0);
-      return b_.sequence({b_.optional(open), any_call(), parallel_ ? more : b_.empty()});
-    }
+    if (tools.bare) return b_.sequence({open, bare_calls(any_call())});
     const bool lines = tools.syntax == CallSyntax::json || tools.syntax == CallSyntax::tags;
     const Expr line = lines ? b_.optional(b_.plain("\n")) : b_.empty();
     const Expr one = b_.make_rule(b_.sequence({open, line, any_call(), line, close}));
     return parallel_ ? b_.sequence({one, b_.repeat(b_.sequence({line, one}), 0)}) : one;
+  }
+
+  // Calls without marks, beginning with that one.
+  Expr bare_calls(Expr first) {
+    const Expr more = b_.repeat(b_.sequence({b_.plain("; "), any_call()}), 0);
+    return b_.sequence({first, parallel_ ? more : b_.empty()});
   }
 
   Expr harmony_analysis() {
