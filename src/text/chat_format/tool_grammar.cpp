@@ -1,0 +1,138 @@
+#include "text/chat_format/tool_grammar.h"
+
+#include <nlohmann/json.hpp>
+
+#include "text/chat_format/call_expressions.h"
+#include "text/grammar/lazy_constraint.h"
+
+namespace terrace::text {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class AnswerGrammar {
+ public:
+  AnswerGrammar(GrammarBuilder& builder, const ChatFormat& format, bool parallel)
+      : b_(builder), format_(format), parallel_(parallel) {}
+
+  Status add(const Json& tool) {
+    const std::string name = tool["function"]["name"];
+    auto call = call_expression(b_, format_.tools, tool["function"]);
+    if (!call) return fail("tools: function {}: {}", name, call.error().message);
+    names_.push_back(name);
+    calls_.push_back(b_.make_rule(*call));
+    return Done{};
+  }
+
+  Expr required(std::string_view prompt) {
+    if (format_.harmony()) return b_.sequence({b_.optional(harmony_analysis()), harmony_call(kChannelLine)});
+    const Expr calls = format_.tools.bare ? b_.choice({block(), bare_calls(any_call())}) : block();
+    return b_.sequence({reasoning(prompt, true), spaces(), calls});
+  }
+
+  Expr automatic(std::string_view prompt) {
+    if (format_.harmony()) {
+      std::vector<Trigger> triggers;
+      for (const std::string& begin : {kChannelLine, kAnalysisLine, kNextRoleLine}) {
+        triggers.push_back({begin, harmony_call(begin), true});
+      }
+      triggers.push_back({kRoleLine, harmony_call(kRoleLine), false});
+      return lazy(b_, triggers);
+    }
+    std::vector<Trigger> triggers = {{format_.tools.opens.front(), block(), format_.tools.token}};
+    for (size_t i = 0; format_.tools.bare && i < calls_.size(); ++i) {
+      triggers.push_back({bare_call_begin(format_.tools, names_[i]), bare_calls(calls_[i]), false});
+    }
+    return b_.sequence({reasoning(prompt, false), lazy(b_, triggers)});
+  }
+
+ private:
+  // How messages to functions begin. The prompt ends with <|start|>assistant.
+  inline static const std::string kChannelLine = "<|channel|>commentary to=functions.";
+  inline static const std::string kAnalysisLine = "<|channel|>analysis to=functions.";
+  inline static const std::string kRoleLine = " to=functions.";
+  inline static const std::string kNextRoleLine = "<|start|>assistant to=functions.";
+
+  Expr any_call() { return b_.choice(calls_); }
+
+  Expr spaces() { return b_.choice({b_.empty(), b_.plain("\n"), b_.plain("\n\n")}); }
+
+  // The part up to the end of reasoning: it must come if the prompt has begun it, and may come otherwise.
+  Expr reasoning(std::string_view prompt, bool leading_space) {
+    const ReasoningFormat& marks = format_.reasoning;
+    if (marks.opens.empty()) return b_.empty();
+    FreeText text;
+    text.anywhere = marks.closes;
+    text.control_tokens = true;
+    std::vector<Expr> closes;
+    for (const std::string& close : marks.closes) closes.push_back(b_.literal(close));
+    const Expr rest = b_.sequence({b_.free_text(text), b_.choice(closes)});
+    if (begins_in_reasoning(format_, prompt)) return rest;
+    const Expr space = leading_space ? spaces() : b_.empty();
+    return b_.optional(b_.sequence({space, b_.literal(marks.opens.front()), rest}));
+  }
+
+  // All calls with their marks.
+  Expr block() {
+    const ToolFormat& tools = format_.tools;
+    const Expr open = b_.literal(tools.opens.front());
+    const Expr close = tools.closes.empty() ? b_.empty() : b_.literal(tools.closes.front());
+    if (tools.list || tools.syntax == CallSyntax::pythonic) {
+      const Expr more = b_.repeat(b_.sequence({b_.plain(", "), any_call()}), 0);
+      return b_.sequence({open, b_.plain("["), any_call(), parallel_ ? more : b_.empty(), b_.plain("]"), close});
+    }
+    if (tools.bare) return b_.sequence({open, bare_calls(any_call())});
+    const bool lines = tools.syntax == CallSyntax::json || tools.syntax == CallSyntax::tags;
+    const Expr line = lines ? b_.optional(b_.plain("\n")) : b_.empty();
+    const Expr one = b_.make_rule(b_.sequence({open, line, any_call(), line, close}));
+    return parallel_ ? b_.sequence({one, b_.repeat(b_.sequence({line, one}), 0)}) : one;
+  }
+
+  // Calls without marks, beginning with that one.
+  Expr bare_calls(Expr first) {
+    const Expr more = b_.repeat(b_.sequence({b_.plain("; "), any_call()}), 0);
+    return b_.sequence({first, parallel_ ? more : b_.empty()});
+  }
+
+  Expr harmony_analysis() {
+    return b_.sequence(
+        {b_.literal("<|channel|>analysis<|message|>"), b_.text_until({"<|end|>"}), b_.literal("<|start|>assistant")});
+  }
+
+  Expr harmony_call(const std::string& begin) {
+    const bool role_line = begin == kRoleLine || begin == kNextRoleLine;
+    const Expr type =
+        b_.choice({b_.empty(), b_.literal(" <|constrain|>json"), b_.literal("<|constrain|>json"), b_.plain(" json")});
+    std::vector<Expr> messages;
+    for (size_t i = 0; i < calls_.size(); ++i) {
+      const Expr channel = role_line ? b_.literal("<|channel|>commentary") : b_.empty();
+      messages.push_back(b_.sequence({b_.plain(names_[i]), channel, type, b_.literal("<|message|>"), calls_[i]}));
+    }
+    return b_.sequence({b_.literal(begin), b_.choice(messages)});
+  }
+
+  GrammarBuilder& b_;
+  const ChatFormat& format_;
+  bool parallel_;
+  std::vector<std::string> names_;
+  std::vector<Expr> calls_;
+};
+
+}  // namespace
+
+Result<Grammar> tool_grammar(const ChatFormat& format, const Json& tools, const ToolChoice& choice,
+                             std::string_view prompt) {
+  if (!tools.is_array() || tools.empty()) return Error{"tool_choice: the request has no tools to choose from"};
+  GrammarBuilder builder;
+  AnswerGrammar answer(builder, format, choice.parallel);
+  bool any = false;
+  for (const Json& tool : tools) {
+    if (!choice.name.empty() && tool["function"]["name"] != choice.name) continue;
+    TERRACE_CHECK(answer.add(tool));
+    any = true;
+  }
+  if (!any) return fail("tool_choice: there is no function {} in tools", choice.name);
+  return builder.build(choice.required ? answer.required(prompt) : answer.automatic(prompt));
+}
+
+}  // namespace terrace::text

@@ -1,0 +1,28 @@
+// The grammar of an answer that calls the tools of a request: what OutputParser understands, from the same description.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "text/chat_format/chat_format.h"
+#include "text/grammar/grammar.h"
+
+namespace terrace::text {
+
+struct ToolChoice {
+  bool required = false;  ///< the answer is calls, behind reasoning if any; else calls are constrained once they begin
+  std::string name;       ///< only this function; empty: any
+  bool parallel = true;   ///< several calls may follow each other
+};
+
+/// `tools` as prepare_chat() returns them; `prompt`: the rendered prompt or its end, which may have begun the
+/// reasoning. The grammar is of the whole answer. Without `required`, text is free until a call's mark stands in it (a
+/// control token anywhere, others at the start of a line unless they are one token), and ends with the calls. Arguments
+/// follow the JSON Schemas of the parameters; texts that the format writes without quotes (Qwen's tags, Gemma) follow
+/// enum and const only, and Gemma's lists and objects are of any shape. An error names the tool.
+Result<Grammar> tool_grammar(const ChatFormat& format, const nlohmann::ordered_json& tools, const ToolChoice& choice,
+                             std::string_view prompt = "");
+
+}  // namespace terrace::text
