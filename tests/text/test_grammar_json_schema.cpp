@@ -284,7 +284,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{R"({"type":"integer","minimum":"5"})", "minimum: this must be a number"},
         Wrong{R"({"type":"string","minLength":-1})", "minLength: a count"},
         Wrong{R"({"type":"string","minLength":3,"maxLength":2})", "maxLength: this is below minLength"},
-        Wrong{R"({"type":"string","maxLength":90000})", "too large"},
+        Wrong{R"({"type":"string","maxLength":900000})", "maxLength: counts above 100000"},
         Wrong{R"({"anyOf":[{"type":"string"},{"pattern":"("}]})", "anyOf[1].pattern"},
         Wrong{R"({"anyOf":[]})", "anyOf: this must be a list"},
         Wrong{R"({"$ref":"#/$defs/none"})", "$ref: there is no '#/$defs/none'"},
@@ -335,6 +335,17 @@ TEST(JsonSchemaLimits, ManyProperties) {
   ASSERT_TRUE(grammar.ok()) << grammar.error().message;
   EXPECT_TRUE(matches(*grammar, R"({"p0":1,"p499":"x","q":null})"));
   EXPECT_FALSE(matches(*grammar, R"({"p0":null})"));
+}
+
+TEST(JsonSchemaLimits, LongStringsAreCountedExactly) {
+  for (const auto& [min, max] :
+       {std::pair(0u, 129u), {0u, 192u}, {1u, 200u}, {130u, 130u}, {190u, 500u}, {64u, 1000u}}) {
+    const auto grammar = json_schema_grammar(Json{{"type", "string"}, {"minLength", min}, {"maxLength", max}});
+    ASSERT_TRUE(grammar.ok()) << grammar.error().message;
+    for (uint32_t n = 0; n < max + 3; ++n)
+      ASSERT_EQ(matches(*grammar, "\"" + std::string(n, 'a') + "\""), n >= min && n <= max) << n;
+  }
+  EXPECT_TRUE(json_schema_grammar(Json::parse(R"({"minLength":99999,"maxLength":100000})")).ok());
 }
 
 TEST(JsonSchemaLimits, WhiteSpaceEnds) {

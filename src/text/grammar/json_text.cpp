@@ -11,6 +11,7 @@ namespace {
 // Longer than any value that programs keep in 64 bits needs, and an end to digits.
 constexpr uint32_t kMaxDigits = 20;
 constexpr uint32_t kMaxIndent = 40;
+constexpr uint32_t kRun = 32;
 
 const std::vector<CodePoints> kControls = {{0, 0x1F}};
 const std::vector<CodePoints> kHex = {{'0', '9'}, {'A', 'F'}, {'a', 'f'}};
@@ -129,6 +130,22 @@ Expr JsonText::null() { return builder_.plain("null"); }
 Expr JsonText::any_character() {
   return builder_.choice({builder_.characters({{0, 0x1F}, {'"', '"'}, {'\\', '\\'}}, true),
                           builder_.sequence({builder_.plain("\\"), escape()})});
+}
+
+// Long ones in runs that are rules, so that which tokens may come is worked out for the places of one run only.
+Expr JsonText::any_characters(uint32_t min, std::optional<uint32_t> max) {
+  const Expr one = any_character();
+  if (max.value_or(min) <= 2 * kRun) return builder_.repeat(one, min, max);
+  const Expr run = shared("#json run", [&] { return builder_.repeat(one, kRun, kRun); });
+  const Expr part = shared("#json part of a run", [&] { return builder_.repeat(one, 0, kRun - 1); });
+  const auto exactly = [&](Expr expr, uint32_t count) { return builder_.repeat(expr, count, count); };
+  const Expr first = builder_.sequence({exactly(run, min / kRun), exactly(one, min % kRun)});
+  if (!max) return builder_.sequence({first, builder_.repeat(one, 0)});
+  const uint32_t runs = (*max - min) / kRun;
+  const Expr last = builder_.sequence({exactly(run, runs), builder_.repeat(one, 0, (*max - min) % kRun)});
+  if (runs == 0) return builder_.sequence({first, last});
+  return builder_.sequence(
+      {first, builder_.choice({builder_.sequence({builder_.repeat(run, 0, runs - 1), part}), last})});
 }
 
 // What may follow a backslash.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,8 @@ class JsonText {
 
   /// One character inside a string, also as an escape: a pair of surrogate escapes is one.
   Expr any_character();
+  /// From `min` to `max` characters.
+  Expr any_characters(uint32_t min, std::optional<uint32_t> max);
   /// One character of the set, written as it is or, where it must be, as an escape.
   Expr character(const std::vector<CodePoints>& set);
   /// The same for all characters but those.

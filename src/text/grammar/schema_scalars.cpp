@@ -66,9 +66,8 @@ Result<Expr> SchemaCompiler::compile_string(const Json& schema, const std::strin
     const std::string name =
         fmt::format("#json string of {} to {}", min.value_or(0), max ? std::to_string(*max) : "any");
     if (!builder_.is_defined(name))
-      builder_.define(
-          name, builder_.sequence({builder_.plain("\""), builder_.repeat(json_.any_character(), min.value_or(0), max),
-                                   builder_.plain("\"")}));
+      builder_.define(name, builder_.sequence({builder_.plain("\""), json_.any_characters(min.value_or(0), max),
+                                               builder_.plain("\"")}));
     return builder_.rule(name);
   }
   if (has_pattern && has_format) return fail("{}: 'pattern' beside 'format' is not supported", below(path, "pattern"));

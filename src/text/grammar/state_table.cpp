@@ -226,14 +226,19 @@ const StateTable::Local& StateTable::local(Id state) {
       found->tokens.insert(found->tokens.end(), tokens.begin(), tokens.end());
       if (states_[to].can_end && nodes[node].end > node + 1) found->exits.push_back(static_cast<uint32_t>(node));
     });
-    bytes_ += 96 + (found->tokens.capacity() + found->exits.capacity()) * sizeof(int32_t);
+    if (found->tokens.size() > 2 * vocabulary_->mask_words()) {
+      found->words.resize(vocabulary_->mask_words());
+      add_tokens(found->tokens, found->words);
+      found->tokens = {};
+    }
+    bytes_ += 128 + (found->tokens.capacity() + found->exits.capacity()) * sizeof(int32_t) +
+              found->words.size() * sizeof(uint64_t);
   }
   return *found;
 }
 
-void StateTable::add_tokens(Mask& mask, size_t node) const {
-  for (const int32_t id : vocabulary_->tokens_of(node))
-    mask.words[static_cast<size_t>(id) / 64] |= uint64_t{1} << (id % 64);
+void StateTable::add_tokens(std::span<const int32_t> tokens, std::vector<uint64_t>& words) {
+  for (const int32_t id : tokens) words[static_cast<size_t>(id) / 64] |= uint64_t{1} << (id % 64);
 }
 
 // The tops of the stacks with the same stacks below are one problem, whose solution does not depend on what is below,
@@ -251,16 +256,16 @@ const StateTable::Mask& StateTable::mask(Id state) {
     State tops;
     for (; i < entries.size() && entries[i].below == below; ++i) tops.entries.push_back({entries[i].top, kEnded});
     const Local& known = local(intern(std::move(tops)));
-    for (const int32_t id : known.tokens) mask->words[static_cast<size_t>(id) / 64] |= uint64_t{1} << (id % 64);
+    add_tokens(known.tokens, mask->words);
+    for (size_t word = 0; word < known.words.size(); ++word) mask->words[word] |= known.words[word];
     if (below == kEnded) continue;
     const Id after = closed(below);
     for (const uint32_t exit : known.exits)
-      walk(after, exit + 1, nodes[exit].end, nodes[exit].depth, [&](size_t node, Id) { add_tokens(*mask, node); });
+      walk(after, exit + 1, nodes[exit].end, nodes[exit].depth,
+           [&](size_t node, Id) { add_tokens(vocabulary_->tokens_of(node), mask->words); });
   }
   mask->only_end = std::all_of(mask->words.begin(), mask->words.end(), [](uint64_t word) { return word == 0; });
-  if (mask->only_end || can_end(state))
-    for (const int32_t id : vocabulary_->end_tokens())
-      mask->words[static_cast<size_t>(id) / 64] |= uint64_t{1} << (id % 64);
+  if (mask->only_end || can_end(state)) add_tokens(vocabulary_->end_tokens(), mask->words);
   bytes_ += 128 + mask->words.size() * sizeof(uint64_t);
   found = std::move(mask);
   return *found;

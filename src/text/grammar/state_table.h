@@ -73,7 +73,8 @@ class StateTable {
   };
   // What holds for the tops of some stacks, whatever is below them.
   struct Local {
-    std::vector<int32_t> tokens;  ///< those that may come without an end of the rule
+    std::vector<int32_t> tokens;  ///< those that may come without an end of the rule; if they are many:
+    std::vector<uint64_t> words;  ///< the same as a mask
     std::vector<uint32_t> exits;  ///< nodes of the vocabulary at which the rule may end, with more tokens below
   };
 
@@ -92,7 +93,7 @@ class StateTable {
   const Local& local(Id state);
   template <class Visit>
   void walk(Id from, size_t begin, size_t end, size_t depth, Visit visit);
-  void add_tokens(Mask& mask, size_t node) const;
+  static void add_tokens(std::span<const int32_t> tokens, std::vector<uint64_t>& words);
 
   Grammar grammar_;
   const Automaton& automaton_;
