@@ -7,8 +7,13 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
+# Debian 12's own Boost cannot use C++20 coroutines with its compiler, but it has a second one; Debian 13's can.
+boost_package() {
+  if grep -qs '^VERSION_ID="12"' /etc/os-release; then echo libboost1.81-dev; else echo libboost-dev; fi
+}
+
 build_packages=(cmake ninja-build g++ pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libpcre2-dev libutf8proc-dev libedit-dev
-  python3 python3-venv)
+  "$(boost_package)" libssl-dev prometheus-cpp-dev python3 python3-venv)
 test_packages=(libgtest-dev libgmock-dev)
 # The default clang of Debian 12 is too old; both releases have this one.
 fuzz_packages=(clang-19 libclang-rt-19-dev)

@@ -9,6 +9,8 @@ namespace terrace {
 
 /// What a buffer is for: a row of the table that `terrace inspect --memory` prints.
 enum class Purpose { weights, kv, states, activations, logits, other };
+inline constexpr Purpose kPurposes[] = {Purpose::weights,     Purpose::kv,     Purpose::states,
+                                        Purpose::activations, Purpose::logits, Purpose::other};
 std::string_view purpose_name(Purpose purpose);
 
 /// Bytes now held by all buffers of a purpose.

@@ -26,6 +26,7 @@ void add_perplexity(CLI::App& app, Action& action);
 void add_quality(CLI::App& app, Action& action);
 void add_quantize(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
+void add_serve(CLI::App& app, Action& action);
 void add_synth(CLI::App& app, Action& action);
 void add_template(CLI::App& app, Action& action);
 void add_tokenize(CLI::App& app, Action& action);

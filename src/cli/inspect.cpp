@@ -152,8 +152,7 @@ Status print_memory(const ModelOptions& options) {
   TERRACE_TRY(auto engine, load_engine(options));
   const auto megabytes = [](uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };
   fmt::print("\nmemory once loaded (MB)\n");
-  for (const Purpose purpose :
-       {Purpose::weights, Purpose::kv, Purpose::states, Purpose::activations, Purpose::logits, Purpose::other}) {
+  for (const Purpose purpose : kPurposes) {
     fmt::print("  {:<12} {:>10.2f}\n", purpose_name(purpose), megabytes(bytes_held(purpose)));
   }
   const uint64_t page = engine->info().page_bytes;

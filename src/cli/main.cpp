@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   cli::Action action;
   cli::add_run(app, action);
   cli::add_chat(app, action);
+  cli::add_serve(app, action);
   cli::add_bench(app, action);
   cli::add_logits(app, action);
   cli::add_tokenize(app, action);

@@ -5,15 +5,11 @@
 
 namespace terrace::cli {
 
-void SamplingOptions::add(CLI::App& command) {
+void SamplingOptions::add_sampler(CLI::App& command) {
   engine::SamplerOptions& s = generate.sampler;
   const auto option = [&](const char* name, auto& value, const char* help) {
     command.add_option(name, value, help)->group("Sampling")->capture_default_str();
   };
-  command
-      .add_option("-n,--predict", max_tokens,
-                  "Most tokens to generate; -1: until the model ends or the context is full")
-      ->capture_default_str();
   option("--temp", s.temperature, "Temperature; 0: the likeliest token always");
   option("--dynatemp-range", s.dynatemp_range, "Dynamic temperature: range around --temp");
   option("--dynatemp-exp", s.dynatemp_exponent, "Dynamic temperature: exponent");
@@ -38,7 +34,15 @@ void SamplingOptions::add(CLI::App& command) {
   option("--mirostat-lr", s.mirostat_eta, "Mirostat: learning rate");
   command.add_option("-l,--logit-bias", logit_bias, "TOKEN_ID(+/-)BIAS, such as 15043+1 or 15043-inf; repeatable")
       ->group("Sampling");
-  command.add_option("-s,--seed", s.seed, "Seed; the same seed gives the same text (default: random)")
+}
+
+void SamplingOptions::add(CLI::App& command) {
+  command
+      .add_option("-n,--predict", max_tokens,
+                  "Most tokens to generate; -1: until the model ends or the context is full")
+      ->capture_default_str();
+  add_sampler(command);
+  command.add_option("-s,--seed", generate.sampler.seed, "Seed; the same seed gives the same text (default: random)")
       ->group("Sampling");
   command.add_option("--stop", generate.stop, "The answer ends before this text; repeatable");
   command.add_flag("--ignore-eos", generate.ignore_end, "Go on after end-of-turn tokens");

@@ -13,6 +13,8 @@ struct SamplingOptions {
   int64_t max_tokens = -1;
 
   void add(CLI::App& command);
+  /// What chooses tokens only: not the seed, nor what ends an answer.
+  void add_sampler(CLI::App& command);
   /// Puts the parsed pieces into `generate`.
   Status finish();
 };

@@ -86,6 +86,20 @@ compute::Rows Engine::next_hidden(size_t count) {
 }
 
 Result<compute::Rows> Engine::step(std::span<const Advance> advances, model::StepObserver* observer) {
+  return run(advances, observer, {});
+}
+
+Result<compute::Rows> Engine::outputs(Sequence& sequence, std::span<const int32_t> tokens) {
+  const size_t stride = (info().hidden + 15) / 16 * 16, bytes = tokens.size() * stride * sizeof(float);
+  if (outputs_.size() < bytes) outputs_ = Buffer(bytes, Purpose::activations);
+  const compute::Rows rows{outputs_.as<float>(), tokens.size(), info().hidden, stride};
+  const Advance advance{&sequence, tokens, Advance::Logits::none};
+  TERRACE_CHECK(run(std::span(&advance, 1), nullptr, rows));
+  return rows;
+}
+
+Result<compute::Rows> Engine::run(std::span<const Advance> advances, model::StepObserver* observer,
+                                  compute::Rows outputs) {
   TERRACE_CHECK(check(advances));
   tokens_.clear();
   spans_.clear();
@@ -103,7 +117,7 @@ Result<compute::Rows> Engine::step(std::span<const Advance> advances, model::Ste
     }
   }
   const compute::Rows logits = logit_rows(wanted_.size()), hidden = next_hidden(tokens_.size());
-  TERRACE_CHECK(model_->forward({tokens_, spans_, wanted_, hidden, observer}, logits));
+  TERRACE_CHECK(model_->forward({tokens_, spans_, wanted_, hidden, observer, outputs}, logits));
   hidden_ = hidden;
   for (const Advance& advance : advances) {
     advance.sequence->tokens_.insert(advance.sequence->tokens_.end(), advance.tokens.begin(), advance.tokens.end());

@@ -58,6 +58,9 @@ class Engine {
   /// Appends each advance's tokens to its sequence and returns the logits that were asked for, in order; they are valid
   /// until the next step. An error (an unknown token, a full context) leaves all sequences as they were.
   Result<compute::Rows> step(std::span<const Advance> advances, model::StepObserver* observer = nullptr);
+  /// Appends tokens to a sequence and returns what the output head would see of them, [tokens, hidden]; valid until the
+  /// next call.
+  Result<compute::Rows> outputs(Sequence& sequence, std::span<const int32_t> tokens);
   /// What the draft head reads, for all rows of the last step or draft, in order; without a draft head no rows.
   compute::Rows hidden() const { return hidden_; }
   /// The draft head's logits for all rows. Its cache up to `first` must have been filled by drafts before.
@@ -75,6 +78,7 @@ class Engine {
 
  private:
   Engine() = default;
+  Result<compute::Rows> run(std::span<const Advance> advances, model::StepObserver* observer, compute::Rows outputs);
   Status check(std::span<const Advance> advances) const;
   Status check_tokens(std::span<const int32_t> tokens) const;
   compute::Rows logit_rows(size_t count);
@@ -88,7 +92,7 @@ class Engine {
   std::unique_ptr<text::Tokenizer> tokenizer_;
   std::optional<memory::KvPool> pool_;
   size_t context_ = 0;
-  Buffer logits_, hidden_buffers_[2];
+  Buffer logits_, outputs_, hidden_buffers_[2];
   compute::Rows hidden_;
   size_t hidden_buffer_ = 0;  // drafts read the hidden rows of one and write the other
   // Kept between steps, which need not allocate them anew.

@@ -49,7 +49,10 @@ std::string StopFilter::push(std::string_view piece) {
   held_ += piece;
   size_t end = std::string::npos;
   for (const std::string& stop : stops_) {
-    if (!stop.empty()) end = std::min(end, held_.find(stop));
+    const size_t found = stop.empty() ? std::string::npos : held_.find(stop);
+    if (found >= end) continue;
+    end = found;
+    stopped_by_ = stop;
   }
   if (end != std::string::npos) {
     stopped_ = true;

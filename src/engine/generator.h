@@ -51,13 +51,14 @@ class StopFilter {
   explicit StopFilter(std::vector<std::string> stops) : stops_(std::move(stops)) {}
   /// The text that is certain once `piece` has come. After stopped() nothing more comes.
   std::string push(std::string_view piece);
+  const std::string& stopped_by() const { return stopped_by_; }  ///< empty unless stopped()
   /// What was held back at the end of the answer.
   std::string finish();
   bool stopped() const { return stopped_; }
 
  private:
   std::vector<std::string> stops_;
-  std::string held_;
+  std::string held_, stopped_by_;
   bool stopped_ = false;
 };
 

@@ -42,7 +42,9 @@ class Sampler {
 
  private:
   void adjust(std::span<const float> logits);
-  bool may_take(size_t id) const { return allowed_.empty() || (allowed_[id / 64] >> (id % 64) & 1) != 0; }
+  bool may_take(size_t id) const {
+    return allowed_.empty() || (id / 64 < allowed_.size() && (allowed_[id / 64] >> (id % 64) & 1) != 0);
+  }
   void narrow();
   int32_t best() const;
   int32_t choose();

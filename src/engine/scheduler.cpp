@@ -67,21 +67,27 @@ Scheduler::~Scheduler() {
   thread_.join();
 }
 
-std::optional<uint64_t> Scheduler::submit(GenerationRequest request) {
-  auto job = std::make_unique<Job>();
-  job->request = std::move(request);
+std::vector<uint64_t> Scheduler::submit(std::vector<GenerationRequest> requests) {
+  std::vector<JobPtr> jobs;
+  for (GenerationRequest& request : requests) {
+    jobs.push_back(std::make_unique<Job>());
+    jobs.back()->request = std::move(request);
+  }
   const std::lock_guard lock(mutex_);
-  if (draining_ || stopping_) return std::nullopt;
+  if (draining_ || stopping_) return {};
   // Free slots are no queue: with a limit of 0, a request is taken when it can begin at once.
-  const size_t busy = active_count_;
-  const size_t room = options_.queue_limit + (options_.slots > busy ? options_.slots - busy : 0);
-  if (waiting_.size() >= room) return std::nullopt;
-  job->id = next_request_++;
-  ++status_.requests;
-  const uint64_t id = job->id;
-  waiting_.push_back(std::move(job));
+  const size_t free_slots = options_.slots - std::min(active_count_, options_.slots);
+  if (waiting_.size() + jobs.size() > std::max(options_.queue_limit + free_slots, waiting_.empty() ? jobs.size() : 0))
+    return {};
+  std::vector<uint64_t> ids;
+  for (JobPtr& job : jobs) {
+    job->id = next_request_++;
+    ids.push_back(job->id);
+    waiting_.push_back(std::move(job));
+  }
+  status_.requests += ids.size();
   wake_.notify_all();
-  return id;
+  return ids;
 }
 
 void Scheduler::cancel(uint64_t request) {

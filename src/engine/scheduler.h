@@ -26,7 +26,7 @@ class TokenFilter {
   /// A bit per token id; empty: all. At least one bit is set unless ended().
   virtual std::span<const uint64_t> allowed() = 0;
   virtual void accept(int32_t token) = 0;
-  virtual bool ended() const = 0;  ///< nothing can follow: the answer is complete
+  virtual bool ended() = 0;  ///< nothing can follow: the answer is complete
 };
 
 /// A token of an answer, and what the model thought of it before any option changed that.
@@ -111,9 +111,9 @@ class Scheduler {
   /// Cancels what is left.
   ~Scheduler();
 
-  /// The request's number, or nothing when the queue is full. The request has been checked: tokens of the vocabulary,
-  /// fewer than the context has, valid sampler options.
-  std::optional<uint64_t> submit(GenerationRequest request);
+  /// The numbers of the requests, all of which are taken, or none: nothing when the queue is full. They have been
+  /// checked: tokens of the vocabulary, no more than the context has, valid sampler options.
+  std::vector<uint64_t> submit(std::vector<GenerationRequest> requests);
   /// Its listener hears finished(cancelled) within a step; a request that is over is left alone.
   void cancel(uint64_t request);
   /// New requests are refused, waiting ones cancelled, running ones go on for `seconds` at most. Returns when all are

@@ -57,6 +57,7 @@ struct Step {
   std::span<const size_t> logit_rows;  ///< rows whose logits are wanted, ascending
   compute::Rows hidden;                ///< if it has data: where each row's input for the draft head goes
   StepObserver* observer = nullptr;
+  compute::Rows outputs = {};  ///< if it has data: where each row goes as the output head sees it, [rows, hidden]
 };
 
 /// Rows of the draft head (multi-token prediction). Row i stands at its span's position p, reads the hidden row of p

@@ -48,6 +48,7 @@ Status ResidualModel::forward(const Step& step, compute::Rows logits) {
     if (layer.scale != 1) backend_.scale(layer.scale, x);
   }
   if (step.hidden.data) backend_.normalize(x, *parts_.head->norm(), step.hidden);
+  if (step.outputs.data) backend_.normalize(x, *parts_.head->norm(), step.outputs);
   if (step.logit_rows.empty()) return Done{};
   work_.begin(rows * Workspace::padded(parts_.hidden));
   parts_.head->logits(backend_, work_.chosen(x, step.logit_rows), parts_.head->norm(), logits);

@@ -57,9 +57,17 @@ GenerationRequest request_of(std::vector<int32_t> prompt, size_t most, std::shar
   return request;
 }
 
+/// Its number; none if it was not taken.
+std::optional<uint64_t> submit(Scheduler& scheduler, GenerationRequest request) {
+  std::vector<GenerationRequest> requests;
+  requests.push_back(std::move(request));
+  const auto ids = scheduler.submit(std::move(requests));
+  return ids.empty() ? std::nullopt : std::optional(ids.front());
+}
+
 std::shared_ptr<Recorder> run(Scheduler& scheduler, GenerationRequest request) {
   auto recorder = std::static_pointer_cast<Recorder>(request.listener);
-  EXPECT_TRUE(scheduler.submit(std::move(request)).has_value());
+  EXPECT_TRUE(submit(scheduler, std::move(request)).has_value());
   recorder->wait();
   return recorder;
 }
@@ -89,7 +97,7 @@ TEST_P(Schedule, CompanionsDoNotChangeAnAnswer) {
     std::vector<std::shared_ptr<Recorder>> recorders;
     for (const auto& prompt : prompts) {
       recorders.push_back(std::make_shared<Recorder>());
-      ASSERT_TRUE(scheduler.submit(request_of(prompt, 12, recorders.back(), temperature)));
+      ASSERT_TRUE(submit(scheduler, request_of(prompt, 12, recorders.back(), temperature)));
     }
     for (size_t i = 0; i < prompts.size(); ++i) {
       recorders[i]->wait();
@@ -146,7 +154,7 @@ TEST_P(Schedule, AlikePromptsAreReadOnce) {
     recorders.push_back(std::make_shared<Recorder>());
     auto request = request_of(prompt, 5, recorders.back());
     request.checkpoints = {140};
-    ASSERT_TRUE(scheduler.submit(std::move(request)));
+    ASSERT_TRUE(submit(scheduler, std::move(request)));
   }
   for (const auto& recorder : recorders) {
     recorder->wait();
@@ -204,8 +212,8 @@ TEST_F(LlamaSchedule, CancellingEndsWaitingAndRunningRequests) {
     if (count == 1) begun.set_value();
     return Continuation{};
   };
-  const auto first = scheduler.submit(request_of(tokens, SIZE_MAX, running));
-  const auto second = scheduler.submit(request_of(tokens, 5, waiting));
+  const auto first = submit(scheduler, request_of(tokens, SIZE_MAX, running));
+  const auto second = submit(scheduler, request_of(tokens, 5, waiting));
   begun.get_future().wait();
   scheduler.cancel(*second);
   scheduler.cancel(12345);
@@ -220,14 +228,14 @@ TEST_F(LlamaSchedule, CancellingEndsWaitingAndRunningRequests) {
 TEST_F(LlamaSchedule, TheQueueHasABound) {
   Scheduler scheduler(*engine, {.slots = 1, .queue_limit = 1});
   auto running = std::make_shared<Recorder>(), waiting = std::make_shared<Recorder>();
-  const auto first = scheduler.submit(request_of(tokens, SIZE_MAX, running));
+  const auto first = submit(scheduler, request_of(tokens, SIZE_MAX, running));
   ASSERT_TRUE(first);
-  std::optional<uint64_t> second = scheduler.submit(request_of(tokens, 2, waiting));
+  std::optional<uint64_t> second = submit(scheduler, request_of(tokens, 2, waiting));
   ASSERT_TRUE(second);
   // The first may still be on its way from the queue to its slot.
   auto third = std::make_shared<Recorder>(), fourth = std::make_shared<Recorder>();
-  const bool one = scheduler.submit(request_of(tokens, 2, third)).has_value();
-  const bool two = scheduler.submit(request_of(tokens, 2, fourth)).has_value();
+  const bool one = submit(scheduler, request_of(tokens, 2, third)).has_value();
+  const bool two = submit(scheduler, request_of(tokens, 2, fourth)).has_value();
   EXPECT_FALSE(one && two);
   scheduler.cancel(*first);
   waiting->wait();
@@ -239,7 +247,7 @@ TEST_F(LlamaSchedule, ClientsTakeTurns) {
   std::mutex mutex;
   std::vector<std::string> order;
   std::vector<std::shared_ptr<Recorder>> recorders;
-  const auto submit = [&](const std::string& client) {
+  const auto submit_for = [&](const std::string& client) {
     auto recorder = std::make_shared<Recorder>();
     recorder->on_token = [&, client](size_t count) {
       const std::lock_guard lock(mutex);
@@ -248,11 +256,11 @@ TEST_F(LlamaSchedule, ClientsTakeTurns) {
     };
     auto request = request_of(tokens, 30, recorder);
     request.client = client;
-    ASSERT_TRUE(scheduler.submit(std::move(request)));
+    ASSERT_TRUE(submit(scheduler, std::move(request)));
     recorders.push_back(recorder);
   };
-  for (int i = 0; i < 6; ++i) submit("greedy");
-  submit("modest");
+  for (int i = 0; i < 6; ++i) submit_for("greedy");
+  submit_for("modest");
   for (const auto& recorder : recorders) recorder->wait();
   EXPECT_LE(std::find(order.begin(), order.end(), "modest") - order.begin(), 3);
 }
@@ -264,14 +272,14 @@ TEST_F(LlamaSchedule, DrainingLetsAnswersEndAndRefusesNewOnes) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return Continuation{};
   };
-  ASSERT_TRUE(scheduler.submit(request_of(tokens, 3, brief)));
-  const auto id = scheduler.submit(request_of(tokens, SIZE_MAX, endless));
+  ASSERT_TRUE(submit(scheduler, request_of(tokens, 3, brief)));
+  const auto id = submit(scheduler, request_of(tokens, SIZE_MAX, endless));
   ASSERT_TRUE(id);
   brief->wait();
   scheduler.drain(0.05);
   endless->wait();
   EXPECT_EQ(endless->finish, Finish::cancelled);
-  EXPECT_FALSE(scheduler.submit(request_of(tokens, 3, std::make_shared<Recorder>())));
+  EXPECT_FALSE(submit(scheduler, request_of(tokens, 3, std::make_shared<Recorder>())));
 }
 
 /// Lets only even tokens through, and four of them.
@@ -280,7 +288,7 @@ class EvenTokens : public TokenFilter {
   explicit EvenTokens(size_t vocabulary) : bits_((vocabulary + 63) / 64, 0x5555555555555555ull) {}
   std::span<const uint64_t> allowed() override { return bits_; }
   void accept(int32_t) override { ++count_; }
-  bool ended() const override { return count_ == 4; }
+  bool ended() override { return count_ == 4; }
 
  private:
   std::vector<uint64_t> bits_;

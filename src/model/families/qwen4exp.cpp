@@ -69,6 +69,10 @@ class Qwen4Exp : public Model {
     }
     for (size_t r = 0; step.hidden.data && r < rows; ++r)
       std::memcpy(step.hidden.row(r), streams.row(r), width * sizeof(float));
+    if (step.outputs.data) {
+      work_.begin(rows * mixer_->workspace());
+      mixer_->read(context, streams, Rows{}, step.outputs);
+    }
     write_logits(context, *mixer_, streams, step.logit_rows, logits);
     return Done{};
   }

@@ -137,8 +137,9 @@ ChatFormat recognize_format(std::string_view chat_template, const Tokenizer* tok
   return format;
 }
 
-std::string reasoning_end(const ChatFormat& format) {
-  if (format.harmony()) return "<|end|><|start|>assistant<|channel|>final<|message|>";
+std::string reasoning_end(const ChatFormat& format, bool content_follows) {
+  if (format.harmony())
+    return std::string("<|end|><|start|>assistant") + (content_follows ? "<|channel|>final<|message|>" : "");
   if (format.reasoning.closes.empty()) return "";
   return "\n" + format.reasoning.closes.front() + "\n\n";
 }

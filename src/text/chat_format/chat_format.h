@@ -58,8 +58,9 @@ ChatFormat recognize_format(std::string_view chat_template, const Tokenizer* tok
 /// Turns to Hermes' JSON form, with tools described by describe_tools().
 void use_generic_tools(ChatFormat& format);
 
-/// The text that ends open reasoning as the model would, after which the answer begins. Empty without reasoning.
-std::string reasoning_end(const ChatFormat& format);
+/// The text that ends open reasoning as the model would, after which the answer begins. Empty without reasoning. If
+/// content need not follow, the text leaves it open whether content or calls do.
+std::string reasoning_end(const ChatFormat& format, bool content_follows = true);
 
 /// Whether the answer to a prompt that ends like this begins inside reasoning.
 bool begins_in_reasoning(const ChatFormat& format, std::string_view prompt);

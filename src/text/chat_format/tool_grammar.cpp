@@ -10,6 +10,29 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Expr spaces(GrammarBuilder& b) { return b.choice({b.empty(), b.plain("\n"), b.plain("\n\n")}); }
+
+// The part up to the end of reasoning and the space after it: it must come if the prompt has begun it, and may come
+// otherwise.
+Expr reasoning(GrammarBuilder& b, const ChatFormat& format, std::string_view prompt, bool leading_space) {
+  const ReasoningFormat& marks = format.reasoning;
+  if (marks.opens.empty()) return b.empty();
+  FreeText text;
+  text.anywhere = marks.closes;
+  text.control_tokens = true;
+  std::vector<Expr> closes;
+  for (const std::string& close : marks.closes) closes.push_back(b.literal(close));
+  const Expr rest = b.sequence({b.free_text(text), b.choice(closes), spaces(b)});
+  if (begins_in_reasoning(format, prompt)) return rest;
+  const Expr space = leading_space ? spaces(b) : b.empty();
+  return b.optional(b.sequence({space, b.literal(marks.opens.front()), rest}));
+}
+
+Expr harmony_analysis(GrammarBuilder& b) {
+  return b.sequence(
+      {b.literal("<|channel|>analysis<|message|>"), b.text_until({"<|end|>"}), b.literal("<|start|>assistant")});
+}
+
 class AnswerGrammar {
  public:
   AnswerGrammar(GrammarBuilder& builder, const ChatFormat& format, bool parallel)
@@ -25,9 +48,9 @@ class AnswerGrammar {
   }
 
   Expr required(std::string_view prompt) {
-    if (format_.harmony()) return b_.sequence({b_.optional(harmony_analysis()), harmony_call(kChannelLine)});
+    if (format_.harmony()) return b_.sequence({b_.optional(harmony_analysis(b_)), harmony_call(kChannelLine)});
     const Expr calls = format_.tools.bare ? b_.choice({block(), bare_calls(any_call())}) : block();
-    return b_.sequence({reasoning(prompt, true), spaces(), calls});
+    return b_.sequence({reasoning(b_, format_, prompt, true), calls});
   }
 
   Expr automatic(std::string_view prompt) {
@@ -43,7 +66,7 @@ class AnswerGrammar {
     for (size_t i = 0; format_.tools.bare && i < calls_.size(); ++i) {
       triggers.push_back({bare_call_begin(format_.tools, names_[i]), bare_calls(calls_[i]), false});
     }
-    return b_.sequence({reasoning(prompt, false), lazy(b_, triggers)});
+    return b_.sequence({reasoning(b_, format_, prompt, false), lazy(b_, triggers)});
   }
 
  private:
@@ -54,23 +77,6 @@ class AnswerGrammar {
   inline static const std::string kNextRoleLine = "<|start|>assistant to=functions.";
 
   Expr any_call() { return b_.choice(calls_); }
-
-  Expr spaces() { return b_.choice({b_.empty(), b_.plain("\n"), b_.plain("\n\n")}); }
-
-  // The part up to the end of reasoning: it must come if the prompt has begun it, and may come otherwise.
-  Expr reasoning(std::string_view prompt, bool leading_space) {
-    const ReasoningFormat& marks = format_.reasoning;
-    if (marks.opens.empty()) return b_.empty();
-    FreeText text;
-    text.anywhere = marks.closes;
-    text.control_tokens = true;
-    std::vector<Expr> closes;
-    for (const std::string& close : marks.closes) closes.push_back(b_.literal(close));
-    const Expr rest = b_.sequence({b_.free_text(text), b_.choice(closes)});
-    if (begins_in_reasoning(format_, prompt)) return rest;
-    const Expr space = leading_space ? spaces() : b_.empty();
-    return b_.optional(b_.sequence({space, b_.literal(marks.opens.front()), rest}));
-  }
 
   // All calls with their marks.
   Expr block() {
@@ -94,11 +100,6 @@ class AnswerGrammar {
     return b_.sequence({first, parallel_ ? more : b_.empty()});
   }
 
-  Expr harmony_analysis() {
-    return b_.sequence(
-        {b_.literal("<|channel|>analysis<|message|>"), b_.text_until({"<|end|>"}), b_.literal("<|start|>assistant")});
-  }
-
   Expr harmony_call(const std::string& begin) {
     const bool role_line = begin == kRoleLine || begin == kNextRoleLine;
     const Expr type =
@@ -120,10 +121,9 @@ class AnswerGrammar {
 
 }  // namespace
 
-Result<Grammar> tool_grammar(const ChatFormat& format, const Json& tools, const ToolChoice& choice,
-                             std::string_view prompt) {
+Result<Expr> tool_expression(GrammarBuilder& builder, const ChatFormat& format, const Json& tools,
+                             const ToolChoice& choice, std::string_view prompt) {
   if (!tools.is_array() || tools.empty()) return Error{"tool_choice: the request has no tools to choose from"};
-  GrammarBuilder builder;
   AnswerGrammar answer(builder, format, choice.parallel);
   bool any = false;
   for (const Json& tool : tools) {
@@ -132,7 +132,22 @@ Result<Grammar> tool_grammar(const ChatFormat& format, const Json& tools, const 
     any = true;
   }
   if (!any) return fail("tool_choice: there is no function {} in tools", choice.name);
-  return builder.build(choice.required ? answer.required(prompt) : answer.automatic(prompt));
+  return choice.required ? answer.required(prompt) : answer.automatic(prompt);
+}
+
+Result<Grammar> tool_grammar(const ChatFormat& format, const Json& tools, const ToolChoice& choice,
+                             std::string_view prompt) {
+  GrammarBuilder builder;
+  TERRACE_TRY(const Expr answer, tool_expression(builder, format, tools, choice, prompt));
+  return builder.build(answer);
+}
+
+Expr content_expression(GrammarBuilder& builder, const ChatFormat& format, Expr content, std::string_view prompt) {
+  if (format.harmony()) {
+    return builder.sequence(
+        {builder.optional(harmony_analysis(builder)), builder.literal("<|channel|>final<|message|>"), content});
+  }
+  return builder.sequence({reasoning(builder, format, prompt, true), content});
 }
 
 }  // namespace terrace::text

@@ -22,7 +22,13 @@ struct ToolChoice {
 /// control token anywhere, others at the start of a line unless they are one token), and ends with the calls. Arguments
 /// follow the JSON Schemas of the parameters; texts that the format writes without quotes (Qwen's tags, Gemma) follow
 /// enum and const only, and Gemma's lists and objects are of any shape. An error names the tool.
+Result<Expr> tool_expression(GrammarBuilder& builder, const ChatFormat& format, const nlohmann::ordered_json& tools,
+                             const ToolChoice& choice, std::string_view prompt = "");
 Result<Grammar> tool_grammar(const ChatFormat& format, const nlohmann::ordered_json& tools, const ToolChoice& choice,
                              std::string_view prompt = "");
+
+/// An answer that has this content and no calls. The model may reason before it, or must end the reasoning that the
+/// prompt has begun.
+Expr content_expression(GrammarBuilder& builder, const ChatFormat& format, Expr content, std::string_view prompt = "");
 
 }  // namespace terrace::text
