@@ -19,7 +19,7 @@ struct ServeCommand {
   SamplingOptions sampling;
   serve::ServeOptions serve;
   std::string template_file;
-  size_t cache_megabytes = 2048;
+  size_t cache_megabytes = 2048, cache_disk_megabytes = 8192;
   bool keep_volatile_lines = false;
 };
 
@@ -62,6 +62,7 @@ Status run(ServeCommand command) {
   options.service.sampler = command.sampling.generate.sampler;
   options.service.version = TERRACE_VERSION;
   options.service.scheduler.cache_bytes = command.cache_megabytes << 20;
+  options.service.cache_disk_bytes = command.cache_disk_megabytes << 20;
   options.service.drop_volatile_lines = !command.keep_volatile_lines;
   if (!command.template_file.empty()) {
     TERRACE_TRY(options.service.chat_template, read_text(command.template_file, 1 << 20));
@@ -107,6 +108,11 @@ void add_serve(CLI::App& app, Action& action) {
   command
       ->add_option("--cache-mb", options->cache_megabytes, "Memory for conversations to be continued, in MiB; 0: none")
       ->check(CLI::Range(0, 1 << 24))
+      ->capture_default_str();
+  command->add_option("--cache-dir", service.cache_folder,
+                      "A folder where conversations outlive the server (default: they do not)");
+  command->add_option("--cache-disk-mb", options->cache_disk_megabytes, "What that folder may hold, in MiB")
+      ->check(CLI::Range(1, 1 << 24))
       ->capture_default_str();
   command->add_option("--alias", service.alias, "The model's name in the API (default: the file's)");
   command->add_option("--chat-template", options->template_file, "A Jinja file in place of the model's chat template")

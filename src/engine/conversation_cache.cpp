@@ -111,6 +111,7 @@ bool ConversationCache::insert(Checkpoint checkpoint) {
   while (bytes_with(*kept) > limit_) drop_least_useful();
   count(*kept);
   entries_.emplace(tokens, Entry{kept, clock_});
+  if (kept_) kept_(kept);
   return true;
 }
 

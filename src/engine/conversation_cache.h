@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -33,6 +34,9 @@ class ConversationCache {
   /// for it then.
   bool insert(Checkpoint checkpoint);
 
+  /// `kept` is told of each checkpoint that insert() takes from now on.
+  void on_insert(std::function<void(std::shared_ptr<const Checkpoint>)> kept) { kept_ = std::move(kept); }
+
   size_t bytes() const { return bytes_; }  ///< at most limit()
   size_t limit() const { return limit_; }
   size_t size() const { return entries_.size(); }
@@ -63,6 +67,7 @@ class ConversationCache {
   std::unordered_map<const std::byte*, uint32_t> pages_;  ///< how many entries share each
   size_t bytes_ = 0;
   uint64_t clock_ = 0;
+  std::function<void(std::shared_ptr<const Checkpoint>)> kept_;
 };
 
 }  // namespace terrace::engine

@@ -72,6 +72,9 @@ class Engine {
   compute::CpuBackend& backend() { return *backend_; }
   size_t context() const { return context_; }
   uint64_t file_bytes() const { return file_bytes_; }
+  /// An empty KV page of this engine, for a checkpoint that comes from elsewhere. Thread-safe.
+  memory::KvPage new_page() { return pool_->allocate(); }
+  size_t page_bytes() const { return pool_->page_bytes(); }
 
   /// Rows that go through the model together when a prompt is read.
   static constexpr size_t kPromptChunk = 512;

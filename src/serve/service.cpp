@@ -60,7 +60,25 @@ Status Service::load() {
   }
   model->vocabulary = text::TokenVocabulary::create(model->tokenizer());
   model->scheduler = std::make_unique<engine::Scheduler>(*model->engine, options_.scheduler);
+  TERRACE_CHECK(open_cache(*model));
   model_ = std::move(model);
+  return Done{};
+}
+
+/// Takes over the conversations of the server before, and keeps this one's.
+Status Service::open_cache(ServedModel& model) const {
+  if (options_.cache_folder.empty()) return Done{};
+  TERRACE_TRY(const Fingerprint fingerprint,
+              fingerprint_of(options_.model_path, options_.engine, *model.engine, options_.version));
+  TERRACE_TRY(model.cache_files, CacheFiles::open(options_.cache_folder, options_.cache_disk_bytes, fingerprint,
+                                                  model.engine->page_bytes()));
+  auto kept = model.cache_files->load(*model.engine, options_.scheduler.cache_bytes);
+  model.scheduler->between_steps([&](engine::ConversationCache& cache) {
+    for (engine::Checkpoint& checkpoint : kept) cache.insert(std::move(checkpoint));
+    cache.on_insert([files = model.cache_files.get()](std::shared_ptr<const engine::Checkpoint> checkpoint) {
+      files->save(std::move(checkpoint));
+    });
+  });
   return Done{};
 }
 

@@ -8,6 +8,7 @@
 
 #include "engine/scheduler.h"
 #include "serve/answer.h"
+#include "serve/cache_files.h"
 #include "serve/grammar_store.h"
 #include "serve/http/message.h"
 #include "serve/metrics.h"
@@ -27,6 +28,8 @@ struct ServiceOptions {
   std::string chat_template;       ///< in place of the model's own
   bool fit_max_tokens = false;     ///< shorten answers that do not fit, instead of refusing
   bool drop_volatile_lines = true;
+  std::string cache_folder;  ///< where conversations outlive the server; empty: nowhere
+  size_t cache_disk_bytes = size_t{8} << 30;
   size_t checkpoint_every = 2048;  ///< tokens of a prompt between kept states of recurrent layers
 };
 
@@ -38,6 +41,7 @@ struct ServedModel {
   text::ChatFormat format;
   text::TemplateTraits traits;
   std::shared_ptr<const text::TokenVocabulary> vocabulary;  ///< for grammars
+  std::unique_ptr<CacheFiles> cache_files;                  ///< may be null
   std::unique_ptr<engine::Scheduler> scheduler;             ///< last: it uses the others
 
   const text::Tokenizer& tokenizer() const { return *engine->tokenizer(); }
@@ -81,6 +85,7 @@ class Service {
  private:
   explicit Service(ServiceOptions options) : options_(std::move(options)) {}
   Status load();
+  Status open_cache(ServedModel& model) const;
   std::optional<Refusal> check_length(size_t prompt, std::optional<size_t> asked, size_t& most) const;
 
   ServiceOptions options_;

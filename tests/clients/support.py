@@ -64,7 +64,8 @@ class Server:
 
     def stop(self, number=signal.SIGTERM):
         """The exit code."""
-        self.message = ""
+        if self.log.closed:
+            return self.process.returncode
         if self.process.poll() is None:
             self.process.send_signal(number)
         code = self.process.wait(30)
