@@ -1,4 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
+import { stopById } from './chats/answering';
 import { importChat } from './chats/import';
 import { addChat, removeChat, renameChat, summaries } from './chats/session';
 import type { Summary } from './chats/store';
@@ -151,6 +152,7 @@ function RenameDialog({ chat, onClose }: { chat: Summary; onClose: () => void })
 function RemoveDialog({ chat, onClose }: { chat: Summary; onClose: () => void }) {
   const remove = async () => {
     onClose();
+    stopById(chat.id);
     if ((await removeChat(chat.id)) && route.value.chat === chat.id) go('chat');
   };
   return (

@@ -10,7 +10,7 @@ export interface Route {
 function read(): Route {
   const [page, id] = location.hash.replace(/^#\/?/, '').split('/');
   if (page === 'monitor' || page === 'model') return { page, chat: '' };
-  return { page: 'chat', chat: page === 'chat' && id ? decodeURIComponent(id) : '' };
+  return { page: 'chat', chat: (page === 'chat' && id) || '' };
 }
 
 export const route = signal<Route>(read());

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { running, stop } from './chats/answering';
+import { stopById } from './chats/answering';
 import { go, route } from './router';
 
 export const shortcuts: [keys: string, does: string][] = [
@@ -15,7 +15,7 @@ export function useShortcuts(onEscape: () => void) {
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       if (event.key === 'Escape' && !document.querySelector('dialog[open]')) {
-        for (const [chat] of running.value) if (chat.value.id === route.value.chat) stop(chat);
+        stopById(route.value.chat);
         onEscape();
       } else if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
         event.preventDefault();

@@ -242,7 +242,7 @@ test('chats are renamed and deleted', async () => {
 
 test('on a server with a store, another browser sees the chats, and a conflict loses nothing', async () => {
   const page = await open({ enabled: true }, { tolerated: /status of 409/ });
-  await page.getByText('Chats are kept on the server.').waitFor();
+  await page.getByText('Chats are kept on the server.', { exact: false }).waitFor();
   await say(page, 'Shared');
   await settle(page);
   const other = await openPage(browser, mock.address);

@@ -80,7 +80,7 @@ test('a conversation is written, edited, answered again, stopped, and is there a
   const chats = join(folder, 'chats.db');
   let server = await startServer('--chats', chats);
   const page = await openPage(browser, server.address);
-  await page.getByText('Chats are kept on the server.').waitFor();
+  await page.getByText('Chats are kept on the server.', { exact: false }).waitFor();
   await limit(page, 12);
   await say(page, 'Hello');
   await settle(page);
@@ -123,7 +123,7 @@ test('a conversation is written, edited, answered again, stopped, and is there a
 test('errors of the server are shown', async () => {
   const server = await startServer();
   const page = await openPage(browser, server.address, { tolerated: /status of 400/ });
-  await page.getByText('Chats are kept in this browser.').waitFor();
+  await page.getByText('Chats are kept in this browser.', { exact: false }).waitFor();
   await say(page, 'a long text '.repeat(20_000));
   await settle(page);
   assert.match(await page.locator('.failure').innerText(), /\d+ tokens/);
@@ -137,7 +137,7 @@ test('with a key, each key has its own chats', async () => {
     const page = await openPage(browser, server.address, { tolerated: /status of 401/ });
     await page.getByLabel('This server needs a key.').fill(key);
     await page.keyboard.press('Enter');
-    await page.getByText('Chats are kept on the server.').waitFor();
+    await page.getByText('Chats are kept on the server.', { exact: false }).waitFor();
     await page.waitForTimeout(200);
     assert.equal(await page.locator('.chat-list li').count(), known);
     await limit(page, 4);

@@ -110,12 +110,14 @@ function Welcome() {
       <p class="welcome-title">{model ? model.meta.name || model.id : 'Connecting…'}</p>
       {model && (
         <p>
-          {model.meta.n_ctx.toLocaleString('en')} tokens of context, {status.value!.threads} threads,{' '}
-          {status.value!.instruction_set}. Files that you drop here become part of your message.
+          {model.meta.n_ctx.toLocaleString('en')} tokens of context, {status.value!.threads} threads, {status.value!.instruction_set}
         </p>
       )}
       {storePlace.value && (
-        <p>{storePlace.value === 'server' ? 'Chats are kept on the server.' : 'Chats are kept in this browser.'}</p>
+        <p>
+          {storePlace.value === 'server' ? 'Chats are kept on the server.' : 'Chats are kept in this browser.'} Text files that you drop here
+          become part of your message.
+        </p>
       )}
     </div>
   );

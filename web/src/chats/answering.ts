@@ -53,6 +53,9 @@ export function sendResults(chat: ChatRef, message: Message, results: string[]) 
 }
 
 export const stop = (chat: ChatRef) => running.value.get(chat)?.controller.abort();
+export function stopById(id: string) {
+  for (const chat of running.value.keys()) if (chat.value.id === id) stop(chat);
+}
 
 /// Gathers a stream's pieces and shows them from time to time: a change for each token would cost more than the token.
 class Gathered {
