@@ -159,7 +159,7 @@ async function stream(request, response, state) {
   state.requests.push(asked);
   const last = asked.messages.findLast((message) => message.role === 'user' || message.role === 'tool');
   const text = last.content;
-  if (text.includes('refused')) return refuse(response, 400, 'messages: the prompt has 40,000 tokens and the context 32,768; shorten it, or start the server with a larger --context');
+  if (text.includes('refused')) return refuse(response, 400, 'messages: the prompt has 40,000 tokens and the context 32,768; shorten it, or start the server with a larger --ctx');
   const name = last.role === 'tool' ? null : Object.keys(answers).find((word) => text.includes(word));
   const echo = async function* () {
     for (const piece of pieces(`You said: ${text}`)) yield { content: piece };

@@ -78,7 +78,7 @@ test('files come with a policy, an entity tag and their types', async () => {
 
 test('a conversation is written, edited, answered again, stopped, and is there after a restart', async () => {
   const chats = join(folder, 'chats.db');
-  let server = await startServer('--chats', chats);
+  let server = await startServer('--chats', chats, '--ctx', '32768');
   const page = await openPage(browser, server.address);
   await page.getByText('Chats are kept on the server.', { exact: false }).waitFor();
   await limit(page, 12);
@@ -98,8 +98,11 @@ test('a conversation is written, edited, answered again, stopped, and is there a
   await page.locator('.message.user .branches').getByText('1/2').waitFor();
   const before = await page.locator('.messages').innerText();
 
-  // It lasts for hundreds of tokens, and is over at once.
-  await limit(page, 400);
+  // It would go on for thousands of tokens, and is over at once.
+  await limit(page, 30_000);
+  await page.route('**/v1/chat/completions', (route) =>
+    route.continue({ postData: JSON.stringify({ ...route.request().postDataJSON(), ignore_eos: true }) }),
+  );
   await say(page, 'Go on');
   await button(page, 'Stop (Esc)').waitFor();
   await page.keyboard.press('Escape');
