@@ -40,7 +40,13 @@ export function Sidebar() {
             <Icon name={theme.value} />
             {{ system: 'System theme', light: 'Light theme', dark: 'Dark theme' }[theme.value]}
           </button>
-          <button type="button" class="icon-button" aria-label="Keyboard shortcuts" title="Keyboard shortcuts" onClick={() => setKeys(true)}>
+          <button
+            type="button"
+            class="icon-button"
+            aria-label="Keyboard shortcuts"
+            title="Keyboard shortcuts"
+            onClick={() => setKeys(true)}
+          >
             <Icon name="keys" />
           </button>
         </div>
@@ -109,10 +115,22 @@ function Chats() {
               <a href={hrefOf('chat', chat.id)} aria-current={route.value.chat === chat.id ? 'page' : undefined} title={chat.title}>
                 {chat.title}
               </a>
-              <button type="button" class="icon-button" aria-label={`Rename ${chat.title}`} title="Rename" onClick={() => setRenaming(chat)}>
+              <button
+                type="button"
+                class="icon-button"
+                aria-label={`Rename ${chat.title}`}
+                title="Rename"
+                onClick={() => setRenaming(chat)}
+              >
                 <Icon name="edit" />
               </button>
-              <button type="button" class="icon-button" aria-label={`Delete ${chat.title}`} title="Delete" onClick={() => setRemoving(chat)}>
+              <button
+                type="button"
+                class="icon-button"
+                aria-label={`Delete ${chat.title}`}
+                title="Delete"
+                onClick={() => setRemoving(chat)}
+              >
                 <Icon name="trash" />
               </button>
             </li>

@@ -73,7 +73,9 @@ test('Esc stops the answer and the connection; Continue goes on with what is the
     while (mock.state.closed === 0) await page.waitForTimeout(10);
   });
   await button(page, 'Continue').click();
-  await lastAnswer(page).getByText(/word20[^]*word1 /).waitFor();
+  await lastAnswer(page)
+    .getByText(/word20[^]*word1 /)
+    .waitFor();
   const sent = mock.state.requests.at(-1).messages;
   assert.equal(sent.at(-1).role, 'assistant');
   assert.match(sent.at(-1).content, /word20/);
@@ -97,7 +99,10 @@ test('tool calls are shown, and their results are sent', async () => {
   await button(page, 'Send the results').click();
   await settle(page);
   const sent = mock.state.requests.at(-1).messages;
-  assert.deepEqual(sent.map((message) => message.role), ['user', 'assistant', 'tool', 'tool']);
+  assert.deepEqual(
+    sent.map((message) => message.role),
+    ['user', 'assistant', 'tool', 'tool'],
+  );
   assert.deepEqual(sent[2], { role: 'tool', tool_call_id: 'call_1', content: 'sunny' });
   assert.match(await lastAnswer(page).innerText(), /You said/);
   await page.done();
@@ -112,7 +117,9 @@ test('what a model writes cannot run or call home', async () => {
   assert.equal(await page.evaluate(() => window.attacked), undefined);
   assert.match(await lastAnswer(page).innerText(), /<script>window.attacked = 1<\/script>[^]*<std::vector<int>>/);
   assert.equal(await lastAnswer(page).locator('img, script, [onerror]').count(), 0);
-  const links = await lastAnswer(page).locator('a').evaluateAll((all) => all.map((link) => link.getAttribute('href')));
+  const links = await lastAnswer(page)
+    .locator('a')
+    .evaluateAll((all) => all.map((link) => link.getAttribute('href')));
   assert.deepEqual(links, [null, 'https://example.com/pixel.png', null, 'https://example.com/']);
   assert.ok(requests.every((url) => url.startsWith(mock.address)));
   await page.done();
@@ -331,7 +338,17 @@ test('everything can be reached with the keyboard', async () => {
     assert.ok(outlined, `the focus is not visible on ${name}`);
     seen.add(name);
   }
-  for (const name of ['New chat', 'Import a chat', 'Monitor', 'Model', 'System theme', 'Settings of this chat', 'Edit the message', 'Answer again', 'Your message'])
+  for (const name of [
+    'New chat',
+    'Import a chat',
+    'Monitor',
+    'Model',
+    'System theme',
+    'Settings of this chat',
+    'Edit the message',
+    'Answer again',
+    'Your message',
+  ])
     assert.ok(seen.has(name), `${name} is not reached`);
   await page.getByRole('link', { name: 'Model' }).focus();
   await page.keyboard.press('Enter');

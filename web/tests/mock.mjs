@@ -129,7 +129,15 @@ const slot = (id, busy, prompt = 0, read = 0, cached = 0, decoded = 0) => ({
 const statusOf = (state) => ({
   model: {
     id: 'qwen3-30b-a3b-q4_k_m',
-    meta: { architecture: 'qwen3moe', name: 'Qwen3 30B A3B', n_vocab: 151936, n_ctx: 32768, n_ctx_train: 40960, n_embd: 2048, size: 18556686912 },
+    meta: {
+      architecture: 'qwen3moe',
+      name: 'Qwen3 30B A3B',
+      n_vocab: 151936,
+      n_ctx: 32768,
+      n_ctx_train: 40960,
+      n_embd: 2048,
+      size: 18556686912,
+    },
   },
   version: '0.1.0',
   numeric_profile: 'standard',
@@ -138,7 +146,15 @@ const statusOf = (state) => ({
   threads: 8,
   chat_format: 'hermes',
   token_bytes: { dense: 620e6, experts: 1040e6, head: 255e6, state: 0, kv_per_position: 98304 },
-  memory: { weights: 18556686912, kv: 1610612736, states: 0, activations: 412e6, logits: 21e6, other: 9.4e6, conversation_cache: 1288490188 },
+  memory: {
+    weights: 18556686912,
+    kv: 1610612736,
+    states: 0,
+    activations: 412e6,
+    logits: 21e6,
+    other: 9.4e6,
+    conversation_cache: 1288490188,
+  },
   cache: { bytes: 1288490188, limit: 2147483648, conversations: 14 },
   queue: { waiting: 1, limit: 64 },
   slots: [slot(0, true, 1180, 1180, 0, 212), slot(1, true, 18400, 11264, 6144), slot(2, false), slot(3, false)],
@@ -159,7 +175,12 @@ async function stream(request, response, state) {
   state.requests.push(asked);
   const last = asked.messages.findLast((message) => message.role === 'user' || message.role === 'tool');
   const text = last.content;
-  if (text.includes('refused')) return refuse(response, 400, 'messages: the prompt has 40,000 tokens and the context 32,768; shorten it, or start the server with a larger --ctx');
+  if (text.includes('refused'))
+    return refuse(
+      response,
+      400,
+      'messages: the prompt has 40,000 tokens and the context 32,768; shorten it, or start the server with a larger --ctx',
+    );
   const name = last.role === 'tool' ? null : Object.keys(answers).find((word) => text.includes(word));
   const echo = async function* () {
     for (const piece of pieces(`You said: ${text}`)) yield { content: piece };

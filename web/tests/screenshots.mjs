@@ -1,6 +1,6 @@
 // Pictures of the three pages with a realistic conversation, for people to look at: node tests/screenshots.mjs FOLDER
 import { mkdir } from 'node:fs/promises';
-import { desktop, openPage, phone, say, settle, startBrowser } from './browser.mjs';
+import { desktop, openPage, phone, settle, startBrowser } from './browser.mjs';
 import { startMock } from './mock.mjs';
 
 const folder = process.argv[2] ?? '../build/screenshots';
@@ -21,17 +21,14 @@ async function fillHistory(page) {
   }
 }
 
-async function converse(page) {
-  await say(page, 'Hello! Can you help me to understand what limits the speed of a language model on my laptop?');
-  await settle(page);
-  await say(page, 'What limits the decoding speed, and how can I measure it?');
-  await settle(page);
-}
-
 for (const scheme of ['light', 'dark']) {
   for (const [name, viewport] of Object.entries({ desktop, phone })) {
     mock.state.chats.clear();
-    const context = { viewport, colorScheme: scheme, ...(name === 'phone' ? { hasTouch: true, isMobile: true, deviceScaleFactor: 2 } : {}) };
+    const context = {
+      viewport,
+      colorScheme: scheme,
+      ...(name === 'phone' ? { hasTouch: true, isMobile: true, deviceScaleFactor: 2 } : {}),
+    };
     const page = await openPage(browser, mock.address, { context });
     const shoot = async (what, options = {}) => page.screenshot({ path: `${folder}/${what}-${scheme}-${name}.png`, ...options });
     const send = async (text) => {
@@ -48,7 +45,9 @@ for (const scheme of ['light', 'dark']) {
     }
     await page.goto(`${mock.address}/#/chat`);
     await page.locator('.welcome').waitFor();
-    await page.locator('input[type=file]:not([data-import])').setInputFiles({ name: 'bench.log', mimeType: 'text/plain', buffer: Buffer.from('decode 28.6 tokens/s\n') });
+    await page
+      .locator('input[type=file]:not([data-import])')
+      .setInputFiles({ name: 'bench.log', mimeType: 'text/plain', buffer: Buffer.from('decode 28.6 tokens/s\n') });
     await send('This is what the benchmark says. What limits the decoding speed, and how can I measure it?');
     await settle(page);
     await page.getByRole('button', { name: 'Answer again' }).click();

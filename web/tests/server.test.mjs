@@ -26,7 +26,9 @@ after(async () => {
 });
 
 async function startServer(...options) {
-  const child = spawn(join(root, 'build/release/terrace'), ['serve', model, '--port', '0', '--drain', '1', ...options], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(join(root, 'build/release/terrace'), ['serve', model, '--port', '0', '--drain', '1', ...options], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   running.add(child);
   child.on('exit', () => running.delete(child));
   let output = '';
@@ -136,7 +138,11 @@ test('errors of the server are shown', async () => {
 
 test('with a key, each key has its own chats', async () => {
   const server = await startServer('--api-key', 'one', '--api-key', 'two', '--chats', join(folder, 'keys.db'));
-  for (const [key, known] of [['one', 0], ['two', 0], ['one', 1]]) {
+  for (const [key, known] of [
+    ['one', 0],
+    ['two', 0],
+    ['one', 1],
+  ]) {
     const page = await openPage(browser, server.address, { tolerated: /status of 401/ });
     await page.getByLabel('This server needs a key.').fill(key);
     await page.keyboard.press('Enter');

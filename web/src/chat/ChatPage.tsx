@@ -73,11 +73,23 @@ function Conversation({ chat }: { chat: ChatRef }) {
     <>
       <PageHead title={path.length > 0 ? chat.value.title : 'New chat'}>
         {path.length > 0 && (
-          <button type="button" class="icon-button" aria-label="Export this chat" title="Export this chat" onClick={() => exportChat(chat.value)}>
+          <button
+            type="button"
+            class="icon-button"
+            aria-label="Export this chat"
+            title="Export this chat"
+            onClick={() => exportChat(chat.value)}
+          >
             <Icon name="export" />
           </button>
         )}
-        <button type="button" class="icon-button" aria-label="Settings of this chat" title="Settings of this chat" onClick={() => setSettingsOpen(true)}>
+        <button
+          type="button"
+          class="icon-button"
+          aria-label="Settings of this chat"
+          title="Settings of this chat"
+          onClick={() => setSettingsOpen(true)}
+        >
           <Icon name="settings" />
         </button>
       </PageHead>
@@ -115,8 +127,8 @@ function Welcome() {
       )}
       {storePlace.value && (
         <p>
-          {storePlace.value === 'server' ? 'Chats are kept on the server.' : 'Chats are kept in this browser.'} Text files that you drop here
-          become part of your message.
+          {storePlace.value === 'server' ? 'Chats are kept on the server.' : 'Chats are kept in this browser.'} Text files that you drop
+          here become part of your message.
         </p>
       )}
     </div>

@@ -74,7 +74,13 @@ export function Composer({ busy, onSend, onStop }: Props) {
             picker.current!.value = '';
           }}
         />
-        <button type="button" class="icon-button" aria-label="Add text files" title="Add text files" onClick={() => picker.current!.click()}>
+        <button
+          type="button"
+          class="icon-button"
+          aria-label="Add text files"
+          title="Add text files"
+          onClick={() => picker.current!.click()}
+        >
           <Icon name="attach" />
         </button>
         <textarea

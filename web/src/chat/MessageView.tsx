@@ -145,7 +145,17 @@ const Action = ({ icon, label, disabled, onClick }: { icon: IconName; label: str
   </button>
 );
 
-function Branches({ message, branches, busy, onSelect }: { message: Message; branches: Message[]; busy: boolean; onSelect: (message: Message) => void }) {
+function Branches({
+  message,
+  branches,
+  busy,
+  onSelect,
+}: {
+  message: Message;
+  branches: Message[];
+  busy: boolean;
+  onSelect: (message: Message) => void;
+}) {
   if (branches.length < 2) return null;
   const index = branches.findIndex((branch) => branch.id === message.id);
   const step = (to: number, label: string, icon: IconName) => (

@@ -97,7 +97,13 @@ function NumberInput({ field, value, onChange }: { field: NumberField; value?: n
         aria-describedby={`${id}-hint`}
         onChange={(event) => {
           const input = event.currentTarget;
-          onChange(input.value !== '' && input.validity.valid ? (field.step === 1 ? Math.round(input.valueAsNumber) : input.valueAsNumber) : undefined);
+          onChange(
+            input.value !== '' && input.validity.valid
+              ? field.step === 1
+                ? Math.round(input.valueAsNumber)
+                : input.valueAsNumber
+              : undefined,
+          );
           input.reportValidity();
         }}
       />

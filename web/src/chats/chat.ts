@@ -102,7 +102,7 @@ export function pathOf(chat: Chat): Message[] {
     else branches.set(message.parent, [message]);
   }
   const path: Message[] = [];
-  for (let parent = ''; branches.has(parent); ) {
+  for (let parent = ''; branches.has(parent);) {
     const beside = branches.get(parent)!;
     const shown = beside.find((message) => message.id === chat.selected[parent]) ?? beside.at(-1)!;
     branches.delete(parent);
@@ -115,8 +115,7 @@ export function pathOf(chat: Chat): Message[] {
 /// The messages from the first to this one.
 export function pathTo(chat: Chat, id: string): Message[] {
   const path: Message[] = [];
-  for (let message = chat.messages[id]; message && !path.includes(message); message = chat.messages[message.parent])
-    path.unshift(message);
+  for (let message = chat.messages[id]; message && !path.includes(message); message = chat.messages[message.parent]) path.unshift(message);
   return path;
 }
 

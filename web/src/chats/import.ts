@@ -7,7 +7,12 @@ export function exportChat(chat: Chat) {
   const url = URL.createObjectURL(new Blob([JSON.stringify(chat, null, 2)], { type: 'application/json' }));
   const link = document.createElement('a');
   link.href = url;
-  link.download = `${chat.title.replace(/[^\p{L}\p{N} _-]+/gu, '').trim().slice(0, 60) || 'chat'}.json`;
+  link.download = `${
+    chat.title
+      .replace(/[^\p{L}\p{N} _-]+/gu, '')
+      .trim()
+      .slice(0, 60) || 'chat'
+  }.json`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
@@ -105,7 +110,15 @@ function checkSettings(given: Record<string, unknown>): Settings {
     if (given[name] !== undefined) settings[name] = text(given[name], `settings.${name}`);
   }
   const numbers = [
-    'temperature', 'top_p', 'top_k', 'min_p', 'repeat_penalty', 'presence_penalty', 'frequency_penalty', 'max_tokens', 'seed',
+    'temperature',
+    'top_p',
+    'top_k',
+    'min_p',
+    'repeat_penalty',
+    'presence_penalty',
+    'frequency_penalty',
+    'max_tokens',
+    'seed',
   ] as const;
   for (const name of numbers) {
     if (given[name] !== undefined) settings[name] = number(given[name], `settings.${name}`);

@@ -33,9 +33,11 @@ function requestMessages(message: Message): RequestMessage[] {
     type: 'function',
     function: { name: call.name, arguments: call.arguments },
   }));
-  const results = message.calls.map(
-    (call): RequestMessage => ({ role: 'tool', tool_call_id: call.id, content: call.result ?? '(no result)' }),
-  );
+  const results = message.calls.map((call): RequestMessage => ({
+    role: 'tool',
+    tool_call_id: call.id,
+    content: call.result ?? '(no result)',
+  }));
   return [made, ...results];
 }
 

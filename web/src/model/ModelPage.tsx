@@ -72,11 +72,16 @@ function Description({ now }: { now: Status }) {
           <Fact name="Terrace" value={now.version} />
         </dl>
         <p class="hint">
-          The same prompt, settings and seed give the same answer, whatever else the server does meanwhile and however a prompt was
-          read: at once, in parts or from the cache.
+          The same prompt, settings and seed give the same answer, whatever else the server does meanwhile and however a prompt was read: at
+          once, in parts or from the cache.
         </p>
       </section>
       <Connect now={now} />
+      <p class="hint foot">
+        <a href="./app/licenses.txt" target="_blank" rel="noopener">
+          Licences of the libraries in this page
+        </a>
+      </p>
     </>
   );
 }

@@ -43,13 +43,23 @@ function Figures({ now, history }: { now: Status; history: Sample[] }) {
         <Tile name="Reading prompts" value={rate(latest?.reading ?? 0)} unit="tokens/s" />
         <Tile name="Busy slots" value={String(now.slots.filter((slot) => slot.is_processing).length)} unit={`of ${now.slots.length}`} />
         <Tile name="Queue" value={String(now.queue.waiting)} unit={`of ${count(now.queue.limit)}`} />
-        <Tile name="Cache hits" value={prompts > 0 ? rate((totals.prompt_tokens_cached / prompts) * 100) : '-'} unit={prompts > 0 ? '%' : ''} />
+        <Tile
+          name="Cache hits"
+          value={prompts > 0 ? rate((totals.prompt_tokens_cached / prompts) * 100) : '-'}
+          unit={prompts > 0 ? '%' : ''}
+        />
         <Tile name="Memory" {...splitUnit(bytes(memoryOf(now)))} />
       </section>
       <section class="plots" aria-label="The last five minutes">
         <Plot title="Writing" samples={history} value={(s) => s.writing} format={perSecond} />
         <Plot title="Reading prompts" samples={history} value={(s) => s.reading} format={perSecond} />
-        <Plot title="Busy slots and queue" samples={history} value={(s) => s.busy + s.waiting} format={(v) => rate(v)} top={now.slots.length} />
+        <Plot
+          title="Busy slots and queue"
+          samples={history}
+          value={(s) => s.busy + s.waiting}
+          format={(v) => rate(v)}
+          top={now.slots.length}
+        />
         <Plot title="Memory" samples={history} value={(s) => s.memory} format={bytes} axis={powerAbove} />
       </section>
       <section class="card">
@@ -135,12 +145,14 @@ function SlotRow({ slot }: { slot: Slot }) {
     <li class={slot.is_processing ? 'busy' : ''}>
       <span class="slot-name">{slot.id + 1}</span>
       <span class="slot-doing">{doing}</span>
-      {slot.is_processing && <progress
-        class={reading ? 'reading' : ''}
-        max={reading ? slot.n_prompt_tokens : slot.n_ctx}
-        value={reading ? slot.n_prompt_tokens_processed : used}
-        aria-label={reading ? 'Of the prompt' : 'Of the context'}
-      />}
+      {slot.is_processing && (
+        <progress
+          class={reading ? 'reading' : ''}
+          max={reading ? slot.n_prompt_tokens : slot.n_ctx}
+          value={reading ? slot.n_prompt_tokens_processed : used}
+          aria-label={reading ? 'Of the prompt' : 'Of the context'}
+        />
+      )}
       {slot.is_processing && !reading && <span class="hint number">{rate((used / slot.n_ctx) * 100)} % of the context</span>}
     </li>
   );

@@ -29,7 +29,14 @@ function copyBySelection(text: string) {
 export function CopyButton({ text, label = 'Copy' }: { text: () => string; label?: string }) {
   const button = useRef<HTMLButtonElement>(null);
   return (
-    <button ref={button} type="button" class="icon-button" aria-label={label} title={label} onClick={() => void copyText(text(), button.current!)}>
+    <button
+      ref={button}
+      type="button"
+      class="icon-button"
+      aria-label={label}
+      title={label}
+      onClick={() => void copyText(text(), button.current!)}
+    >
       <Icon name="copy" />
     </button>
   );

@@ -2,8 +2,7 @@
 export const count = (value: number) => Math.round(value).toLocaleString('en');
 
 /// Three figures at most: 0, 0.25, 12.3, 1,234.
-export const rate = (value: number) =>
-  value.toLocaleString('en', { maximumFractionDigits: value >= 100 ? 0 : value >= 10 ? 1 : 2 });
+export const rate = (value: number) => value.toLocaleString('en', { maximumFractionDigits: value >= 100 ? 0 : value >= 10 ? 1 : 2 });
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 export function bytes(value: number): string {
