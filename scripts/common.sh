@@ -13,7 +13,7 @@ boost_package() {
 }
 
 build_packages=(cmake ninja-build g++ pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libpcre2-dev libutf8proc-dev libedit-dev
-  "$(boost_package)" libssl-dev libxxhash-dev prometheus-cpp-dev python3 python3-venv)
+  "$(boost_package)" libssl-dev libsqlite3-dev libxxhash-dev prometheus-cpp-dev python3 python3-venv)
 test_packages=(libgtest-dev libgmock-dev)
 # The default clang of Debian 12 is too old; both releases have this one.
 fuzz_packages=(clang-19 libclang-rt-19-dev)

@@ -49,6 +49,7 @@ void print_help(const serve::Server& server, serve::Service& service) {
   std::printf(
       "  try        curl %s/v1/chat/completions -d '{\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}'\n",
       address.c_str());
+  std::printf("  web app    open %s in a browser\n", address.c_str());
   std::printf("  Ctrl-C stops it\n");
   std::fflush(stdout);
 }
@@ -120,6 +121,8 @@ void add_serve(CLI::App& app, Action& action) {
   command->add_flag("--fit-max-tokens", service.fit_max_tokens, "Shorten answers that do not fit instead of refusing");
   command->add_flag("--keep-volatile-lines", options->keep_volatile_lines,
                     "Leave lines that change with every request at the top of system prompts");
+  command->add_option("--chats", options->serve.chats,
+                      "A file that keeps the web app's chats, made if need be; without it they stay in the browser");
   command->add_option("--drain", options->serve.drain_seconds, "Seconds that answers may go on when the server stops")
       ->capture_default_str();
   options->sampling.add_sampler(*command);

@@ -77,12 +77,16 @@ bool Access::has_keys() const {
   return !keys_->all.empty();
 }
 
-std::optional<Refusal> Access::check_key(const HttpRequest& request) const {
+std::string_view Access::key_of(const HttpRequest& request) {
   constexpr std::string_view bearer = "Bearer ";
-  std::string_view given = request.header("x-api-key");
   const std::string_view authorization = request.header("authorization");
   if (authorization.size() > bearer.size() && authorization.starts_with(bearer))
-    given = authorization.substr(bearer.size());
+    return authorization.substr(bearer.size());
+  return request.header("x-api-key");
+}
+
+std::optional<Refusal> Access::check_key(const HttpRequest& request) const {
+  const std::string_view given = key_of(request);
   // Digests have one length, so the time says nothing about a key; all keys are looked at for the same reason.
   const Digest digest = digest_of(given);
   bool matches = false;

@@ -24,6 +24,8 @@ class Access {
   /// An error when the address is public and there is no key, or a key file cannot be read.
   static Result<Access> create(AccessOptions options);
 
+  /// The Bearer token, else x-api-key; empty: none.
+  static std::string_view key_of(const HttpRequest& request);
   /// Bearer token or x-api-key, compared in constant time.
   std::optional<Refusal> check_key(const HttpRequest& request) const;
   /// Pages of other origins, and names that a foreign name server has pointed here (DNS rebinding), are refused.

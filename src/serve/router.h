@@ -40,6 +40,7 @@ class Router {
   /// A fault of the program ends the request with status 500, and is logged.
   void handle(const RequestPtr& request, const ResponderPtr& responder) const;
   Access& access() { return access_; }
+  const Access& access() const { return access_; }
 
  private:
   struct Route {

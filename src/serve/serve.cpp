@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "serve/app.h"
 #include "serve/endpoints.h"
 #include "serve/router.h"
 
@@ -9,6 +10,7 @@ namespace terrace::serve {
 
 struct Server::Impl {
   ServeOptions options;
+  std::unique_ptr<ChatStore> chats;
   std::unique_ptr<Service> service;
   std::optional<Router> router;
   std::unique_ptr<HttpServer> http;  // last: its threads use the others
@@ -22,6 +24,9 @@ Result<std::unique_ptr<Server>> Server::start(ServeOptions options) {
   impl->options = std::move(options);
   // What is quick to refuse comes before the model is loaded.
   TERRACE_TRY(Access access, Access::create(impl->options.access));
+  if (!impl->options.chats.empty()) {
+    TERRACE_TRY(impl->chats, ChatStore::open(impl->options.chats));
+  }
   TERRACE_TRY(impl->service, Service::create(impl->options.service));
   Router& router = impl->router.emplace(std::move(access), impl->service->metrics());
   add_completions(router, *impl->service);
@@ -31,6 +36,7 @@ Result<std::unique_ptr<Server>> Server::start(ServeOptions options) {
   add_messages(router, *impl->service);
   add_texts(router, *impl->service);
   add_monitor(router, *impl->service);
+  add_app(router, impl->chats.get());
   const auto handle = [&router](const RequestPtr& request, const ResponderPtr& responder) {
     router.handle(request, responder);
   };

@@ -11,6 +11,7 @@ struct ServeOptions {
   HttpOptions http;
   AccessOptions access;
   ServiceOptions service;
+  std::string chats;          ///< the file in which the web app keeps its chats; empty: it keeps them in the browser
   double drain_seconds = 10;  ///< for running answers when the server is to stop
 };
 

@@ -38,7 +38,8 @@ struct HttpServer::Impl {
   Handler handler;
   std::optional<asio::ssl::context> tls;
   std::atomic<size_t> open = 0;
-  bool stopping = false;  // on the context's thread
+  bool stopping = false;         // on the context's thread
+  asio::thread_pool workers{4};  // for handlers: a long one must not hold up the answers that are being sent
   asio::io_context context{1};
   tcp::acceptor acceptor;
   std::thread thread;
@@ -130,6 +131,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(const HttpOptions& options
 }
 
 HttpServer::~HttpServer() {
+  impl_->workers.join();
   impl_->context.stop();
   impl_->thread.join();
 }
