@@ -26,7 +26,11 @@ class Place {
 }  // namespace
 
 struct HttpServer::Impl {
-  Impl(HttpOptions given, Handler handle) : options(std::move(given)), handler(std::move(handle)), acceptor(context) {}
+  Impl(HttpOptions given, Handler handle) : options(std::move(given)), acceptor(context) {
+    handler = [this, handle = std::move(handle)](const RequestPtr& request, const ResponderPtr& responder) {
+      asio::post(workers, [handle, request, responder] { handle(request, responder); });
+    };
+  }
 
   Status listen();
   Status load_tls();
