@@ -213,7 +213,7 @@ def turns(options):
     port = free_port()
     server = Server([options.terrace, "serve", options.model, "--port", str(port), "--ctx", str(options.system_tokens + 4096)], port)
     messages = [{"role": "system", "content": text(options.system_tokens, 5)}]
-    cold = first_token(server, {"messages": messages + [{"role": "user", "content": "Hello"}], "max_tokens": 2})
+    cold = first_token(server, {"messages": messages + [{"role": "user", "content": "Hello"}], "max_tokens": 2, "ignore_eos": True})
     for turn in range(1, 13):
         messages.append({"role": "user", "content": f"Turn {turn}: {text(10, turn)}?"})
         body = {"messages": list(messages), "max_tokens": 24, "temperature": 0, "ignore_eos": True}

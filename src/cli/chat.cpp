@@ -7,20 +7,17 @@
 #include <iostream>
 
 #include "base/file.h"
-#include "cli/chat_prompt.h"
+#include "base/json.h"
+#include "cli/answerers.h"
 #include "cli/commands.h"
-#include "cli/options.h"
-#include "cli/sampling.h"
 
 namespace terrace::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 struct ChatOptions {
   ModelOptions model;
   SamplingOptions sampling;
-  std::string system;
+  std::string system, server, key;
 };
 
 constexpr const char* kHelp =
@@ -34,10 +31,7 @@ constexpr const char* kHelp =
 
 class Chat {
  public:
-  Chat(engine::Engine& engine, text::ChatTemplate chat, ChatOptions options)
-      : engine_(engine), template_(std::move(chat)), options_(std::move(options)) {
-    reset();
-  }
+  Chat(Answerer& answerer, std::string system) : answerer_(answerer), system_(std::move(system)) { reset(); }
 
   Status answer(const std::string& text) {
     messages_.push_back({{"role", "user"}, {"content", text}});
@@ -63,7 +57,7 @@ class Chat {
     } else if (name == "/reset") {
       reset();
     } else if (name == "/system") {
-      options_.system = argument;
+      system_ = argument;
       reset();
     } else if (name == "/save" || name == "/load") {
       const Status status = argument.empty()  ? Status(fail("{} needs a file name", name))
@@ -82,23 +76,16 @@ class Chat {
  private:
   void reset() {
     messages_ = Json::array();
-    if (!options_.system.empty()) messages_.push_back({{"role", "system"}, {"content", options_.system}});
+    if (!system_.empty()) messages_.push_back({{"role", "system"}, {"content", system_}});
   }
 
-  Result<engine::Generated> generate() {
-    TERRACE_TRY(const auto prompt, chat_tokens(template_, *engine_.tokenizer(), messages_));
-    // What the new prompt shares with the sequence is not read again; at least one token must be, for its logits.
-    size_t shared = 0;
-    while (shared < sequence_.size() && shared + 1 < prompt.size() && sequence_.tokens()[shared] == prompt[shared])
-      ++shared;
-    shared = sequence_.truncate(shared);
+  Result<Answered> generate() {
     clear_interrupt();
-    return engine::generate(engine_, sequence_, std::span(prompt).subspan(shared), options_.sampling.generate,
-                            [](std::string_view piece) {
-                              std::fwrite(piece.data(), 1, piece.size(), stdout);
-                              std::fflush(stdout);
-                              return !interrupted();
-                            });
+    return answerer_.answer(messages_, [](std::string_view piece) {
+      std::fwrite(piece.data(), 1, piece.size(), stdout);
+      std::fflush(stdout);
+      return !interrupted();
+    });
   }
 
   Status save(const std::string& path) const {
@@ -117,11 +104,9 @@ class Chat {
     return Done{};
   }
 
-  engine::Engine& engine_;
-  text::ChatTemplate template_;
-  ChatOptions options_;
+  Answerer& answerer_;
+  std::string system_;
   Json messages_;
-  engine::Sequence sequence_;
 };
 
 /// Reads lines with editing and history from a terminal, plainly from anything else.
@@ -148,17 +133,35 @@ class LineReader {
   bool terminal_;
 };
 
-Status run(ChatOptions options) {
+/// What the command line says about sampling, by the names of the API; a server has defaults of its own for the rest.
+Json request_options(const CLI::App& command, const SamplingOptions& sampling) {
+  const engine::SamplerOptions& s = sampling.generate.sampler;
+  Json options = Json::object();
+  const auto set = [&](const char* option, const char* field, const Json& value) {
+    if (command.count(option) > 0) options[field] = value;
+  };
+  set("--predict", "max_tokens", sampling.max_tokens);
+  set("--temp", "temperature", s.temperature);
+  set("--top-k", "top_k", s.top_k);
+  set("--top-p", "top_p", s.top_p);
+  set("--min-p", "min_p", s.min_p);
+  set("--repeat-penalty", "repeat_penalty", s.repeat_penalty);
+  set("--presence-penalty", "presence_penalty", s.presence_penalty);
+  set("--frequency-penalty", "frequency_penalty", s.frequency_penalty);
+  set("--seed", "seed", s.seed);
+  set("--stop", "stop", sampling.generate.stop);
+  return options;
+}
+
+Status run(ChatOptions options, const CLI::App& command) {
   TERRACE_CHECK(options.sampling.finish());
-  TERRACE_TRY(auto engine, load_engine(options.model));
-  if (!engine->tokenizer()) return fail("the model file has no vocabulary, so it cannot chat");
-  TERRACE_TRY(auto chat_template, chat_template_of(engine->metadata()));
-  Chat chat(*engine, std::move(chat_template), std::move(options));
+  TERRACE_TRY(const auto answerer,
+              options.server.empty()
+                  ? local_answerer(options.model, options.sampling.generate)
+                  : remote_answerer(options.server, options.key, request_options(command, options.sampling)));
+  Chat chat(*answerer, options.system);
   LineReader reader;
-  if (reader.terminal()) {
-    std::printf("%s, %zu threads, %s. /help lists the commands.\n", engine->info().name.c_str(),
-                engine->backend().threads(), std::string(engine->backend().instruction_set()).c_str());
-  }
+  if (reader.terminal()) std::printf("%s. /help lists the commands.\n", answerer->name().c_str());
   catch_interrupts();
   for (std::string line; reader.next(line);) {
     if (line.empty()) continue;
@@ -179,8 +182,11 @@ void add_chat(CLI::App& app, Action& action) {
   auto options = std::make_shared<ChatOptions>();
   options->model.add(*command, /*required=*/false);
   command->add_option("--system", options->system, "System message");
+  command->add_option("--server", options->server,
+                      "Ask a server, such as http://127.0.0.1:8080, instead of loading a model");
+  command->add_option("--api-key", options->key, "The server's key");
   options->sampling.add(*command);
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+  command->callback([options, command, &action] { action = [options, command] { return run(*options, *command); }; });
 }
 
 }  // namespace terrace::cli
