@@ -94,7 +94,8 @@ def free_port():
 def start(engine, options, slots, queue=64):
     port = free_port()
     if engine == "terrace":
-        command = [options.terrace, "serve", options.model, "--port", str(port), "--slots", str(slots), "--queue", str(queue)]
+        command = [options.terrace, "serve", options.model, "--port", str(port), "--slots", str(slots), "--queue", str(queue),
+                   "--cache-mb", "256"]  # soon full, so that what grows afterwards is a leak
     else:
         command = [options.llama_server, "-m", options.model, "--port", str(port), "-np", str(slots), "-c", str(8192 * slots),
                    "-t", "2", "--no-webui"]
@@ -236,15 +237,19 @@ def main():
     parser.add_argument("--llama-server")
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--measure", nargs="+", default=["throughput", "pace", "mixed", "queue"],
+                        choices=["throughput", "pace", "mixed", "queue"])
     parser.add_argument("--system-tokens", type=int, default=6000)
     options = parser.parse_args()
     if options.what == "turns":
         return turns(options)
     engines = ["terrace"] + (["llama-server"] if options.llama_server else [])
     for engine in engines:
-        for measure in (throughput, pace, mixed):
-            print(json.dumps(measure(engine, options)), flush=True)
-    print(json.dumps(short_queue(options)), flush=True)
+        for name, measure in (("throughput", throughput), ("pace", pace), ("mixed", mixed)):
+            if name in options.measure:
+                print(json.dumps(measure(engine, options)), flush=True)
+    if "queue" in options.measure:
+        print(json.dumps(short_queue(options)), flush=True)
 
 
 if __name__ == "__main__":

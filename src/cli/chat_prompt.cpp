@@ -9,22 +9,11 @@ Result<text::ChatTemplate> chat_template_of(const format::GgufMetadata& metadata
   return text::ChatTemplate::parse(std::move(source));
 }
 
-void add_token_texts(const text::Tokenizer& tokenizer, nlohmann::ordered_json& extra) {
-  const auto& vocabulary = tokenizer.vocabulary();
-  const std::pair<const char*, std::optional<int32_t>> names[] = {{"bos_token", vocabulary.bos},
-                                                                  {"eos_token", vocabulary.eos},
-                                                                  {"unk_token", vocabulary.unk},
-                                                                  {"pad_token", vocabulary.pad}};
-  for (const auto& [name, id] : names) {
-    if (id && !extra.contains(name)) extra[name] = vocabulary.tokens[static_cast<size_t>(*id)];
-  }
-}
-
 Result<std::vector<int32_t>> chat_tokens(const text::ChatTemplate& chat, const text::Tokenizer& tokenizer,
                                          const nlohmann::ordered_json& messages) {
   text::ChatInput input;
   input.messages = messages;
-  add_token_texts(tokenizer, input.extra);
+  input.extra = text::template_variables(tokenizer);
   TERRACE_TRY(const std::string rendered, chat.render(input));
   return tokenizer.encode(rendered, {.parse_special = true, .add_special = false});
 }

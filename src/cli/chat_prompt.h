@@ -13,8 +13,6 @@ namespace terrace::cli {
 
 /// The model's chat template; an error when the file has none.
 Result<text::ChatTemplate> chat_template_of(const format::GgufMetadata& metadata);
-/// Adds bos_token, eos_token... to what a template sees, unless they are given already.
-void add_token_texts(const text::Tokenizer& tokenizer, nlohmann::ordered_json& extra);
 /// Renders messages and tokenises the result, special tokens parsed. The template writes its own BOS.
 Result<std::vector<int32_t>> chat_tokens(const text::ChatTemplate& chat, const text::Tokenizer& tokenizer,
                                          const nlohmann::ordered_json& messages);

@@ -60,7 +60,9 @@ Status run(const TemplateOptions& options) {
       return fail("{}: the model has no chat template; give one with --template", path);
     TERRACE_TRY(auto vocabulary, text::read_vocabulary(file.metadata()));
     TERRACE_TRY(const auto tokenizer, text::Tokenizer::create(std::move(vocabulary)));
-    add_token_texts(*tokenizer, input.extra);
+    nlohmann::ordered_json variables = text::template_variables(*tokenizer);
+    variables.update(input.extra);
+    input.extra = std::move(variables);
   }
   if (!options.file.empty()) {
     TERRACE_TRY(source, read_text(options.file));

@@ -7,11 +7,11 @@ namespace {
 
 using Tokens = std::span<const int32_t>;
 
+}  // namespace
+
 size_t common_length(Tokens a, Tokens b) {
   return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
-
-}  // namespace
 
 bool ConversationCache::Before::operator()(Tokens a, Tokens b) const {
   return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());

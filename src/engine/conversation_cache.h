@@ -12,6 +12,9 @@
 
 namespace terrace::engine {
 
+/// How many tokens two lists begin with alike.
+size_t common_length(std::span<const int32_t> a, std::span<const int32_t> b);
+
 /// A prefix tree over tokens: ordered by them, checkpoints that begin alike are neighbours. Pages that several
 /// checkpoints share count once. Not thread-safe.
 class ConversationCache {

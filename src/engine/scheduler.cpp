@@ -14,10 +14,6 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
-size_t common_length(std::span<const int32_t> a, std::span<const int32_t> b) {
-  return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
-}
-
 /// The natural logarithms of the probabilities: of the choice, and of the likeliest tokens.
 void judge(std::span<const float> logits, size_t top, Choice& choice) {
   const float largest = largest_logit(logits);

@@ -29,7 +29,7 @@ Parts split(const Json& messages) {
 class Renderer {
  public:
   Renderer(const Service& service, const ChatRequest& request) : model_(service.model()) {
-    variables_ = template_variables(model_.tokenizer());
+    variables_ = text::template_variables(model_.tokenizer());
     for (const auto& [name, value] : request.variables.items()) variables_[name] = value;
   }
 
@@ -135,19 +135,18 @@ std::optional<Refusal> prepare(const Service& service, const ChatRequest& reques
   into.cache = request.generation.cache;
   into.choices = request.generation.choices;
   into.top_logprobs = request.top_logprobs;
-  const bool in_reasoning = text::begins_in_reasoning(model.format, *prompt);
   const bool calls =
       chat.tools.is_array() && !chat.tools.empty() && request.tool_choice != ChatRequest::ToolChoice::none;
   if (auto refusal = constrain_chat(service, request, chat, into)) return refusal;
   // Under a grammar, what follows the reasoning need not be content.
   const auto end = service.tokenize(text::reasoning_end(model.format, /*content_follows=*/!into.filter));
-  into.answer = [&model, request, prompt, in_reasoning, calls, end, tools = chat.tools] {
-    AnswerOptions options;
-    options.stop = request.generation.stop;
-    options.logprobs = request.logprobs;
+  const bool in_reasoning = text::begins_in_reasoning(model.format, *prompt);
+  into.answer = [&model, prompt, calls, end, in_reasoning, tools = chat.tools, stop = request.generation.stop,
+                 logprobs = request.logprobs, budget = request.reasoning_budget] {
+    AnswerOptions options{stop, logprobs};
     options.parser.emplace(model.format, text::OutputOptions{tools, calls, *prompt});
     options.in_reasoning = in_reasoning;
-    options.reasoning_budget = request.reasoning_budget;
+    options.reasoning_budget = budget;
     options.reasoning_end = end;
     return options;
   };

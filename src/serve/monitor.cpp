@@ -98,8 +98,8 @@ Json props_json(const Service& service) {
           {"model_path", service.options().model_path},
           {"chat_template", model.template_source},
           {"modalities", {{"vision", false}, {"audio", false}}},
-          {"bos_token", template_variables(model.tokenizer()).value("bos_token", "")},
-          {"eos_token", template_variables(model.tokenizer()).value("eos_token", "")},
+          {"bos_token", text::template_variables(model.tokenizer()).value("bos_token", "")},
+          {"eos_token", text::template_variables(model.tokenizer()).value("eos_token", "")},
           {"build_info", "terrace " + service.options().version}};
 }
 

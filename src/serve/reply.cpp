@@ -8,10 +8,6 @@ namespace terrace::serve {
 
 using Kind = text::OutputDelta::Kind;
 
-int64_t unix_seconds() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 Reply::Reply(const Service& service, ResponderPtr responder, ReplyOptions options, Dialect dialect)
     : service_(service),
       choices_(options.choices),

@@ -73,6 +73,4 @@ class Reply : public AnswerSink {
   std::chrono::steady_clock::time_point last_comment_ = std::chrono::steady_clock::now();
 };
 
-int64_t unix_seconds();
-
 }  // namespace terrace::serve

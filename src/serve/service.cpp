@@ -7,6 +7,10 @@
 
 namespace terrace::serve {
 
+int64_t unix_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
 std::string make_id(std::string_view prefix) {
   static std::mutex mutex;
   static std::mt19937_64 random{std::random_device{}()};
@@ -21,26 +25,12 @@ Result<std::unique_ptr<Service>> Service::create(ServiceOptions options) {
   std::unique_ptr<Service> service(new Service(std::move(options)));
   service->name_ = service->options_.alias.empty() ? std::filesystem::path(service->options_.model_path).stem().string()
                                                    : service->options_.alias;
-  service->created_ =
-      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  service->created_ = unix_seconds();
   TERRACE_CHECK(service->load());
   return service;
 }
 
 Service::~Service() = default;
-
-Json template_variables(const text::Tokenizer& tokenizer) {
-  const auto& vocabulary = tokenizer.vocabulary();
-  Json variables = Json::object();
-  const std::pair<const char*, std::optional<int32_t>> names[] = {{"bos_token", vocabulary.bos},
-                                                                  {"eos_token", vocabulary.eos},
-                                                                  {"unk_token", vocabulary.unk},
-                                                                  {"pad_token", vocabulary.pad}};
-  for (const auto& [name, id] : names) {
-    if (id) variables[name] = vocabulary.tokens[static_cast<size_t>(*id)];
-  }
-  return variables;
-}
 
 Status Service::load() {
   auto model = std::make_unique<ServedModel>();
@@ -54,7 +44,7 @@ Status Service::load() {
   if (!model->template_source.empty()) {
     TERRACE_TRY(model->chat_template, text::ChatTemplate::parse(model->template_source));
     text::ChatStyle style = text::chat_style(*model->chat_template, model->template_source, &model->tokenizer(),
-                                             template_variables(model->tokenizer()));
+                                             text::template_variables(model->tokenizer()));
     model->format = std::move(style.format);
     model->traits = style.traits;
   }

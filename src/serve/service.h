@@ -96,8 +96,8 @@ class Service {
   std::unique_ptr<ServedModel> model_;
 };
 
-/// The texts of the special tokens, as chat templates know them: bos_token and so on.
-Json template_variables(const text::Tokenizer& tokenizer);
+/// Now, as seconds since 1970.
+int64_t unix_seconds();
 
 /// A random id such as chatcmpl-9f3k...
 std::string make_id(std::string_view prefix);

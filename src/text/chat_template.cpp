@@ -54,4 +54,17 @@ Result<std::string> render_chat(std::string source, const ChatInput& input, cons
   return parsed.render(input, options);
 }
 
+nlohmann::ordered_json template_variables(const Tokenizer& tokenizer) {
+  const auto& vocabulary = tokenizer.vocabulary();
+  nlohmann::ordered_json variables = nlohmann::ordered_json::object();
+  const std::pair<const char*, std::optional<int32_t>> names[] = {{"bos_token", vocabulary.bos},
+                                                                  {"eos_token", vocabulary.eos},
+                                                                  {"unk_token", vocabulary.unk},
+                                                                  {"pad_token", vocabulary.pad}};
+  for (const auto& [name, id] : names) {
+    if (id) variables[name] = vocabulary.tokens[static_cast<size_t>(*id)];
+  }
+  return variables;
+}
+
 }  // namespace terrace::text

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "text/jinja/template.h"
+#include "text/tokenizer.h"
 
 namespace terrace::text {
 
@@ -27,6 +28,9 @@ class ChatTemplate {
   explicit ChatTemplate(jinja::Template parsed) : template_(std::move(parsed)) {}
   jinja::Template template_;
 };
+
+/// The texts of the special tokens, as templates know them: bos_token, eos_token, unk_token, pad_token.
+nlohmann::ordered_json template_variables(const Tokenizer& tokenizer);
 
 /// Both steps at once.
 Result<std::string> render_chat(std::string source, const ChatInput& input, const jinja::RenderOptions& options = {});

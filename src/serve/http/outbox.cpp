@@ -55,6 +55,7 @@ void Outbox::close(bool gone) {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
     closed_ = true;
+    wake_ = nullptr;  // it may hold what ends with the connection
     was_gone_ = gone;
     if (gone) call = std::move(gone_);
     gone_ = nullptr;
