@@ -16,7 +16,7 @@ using format::GgufTensor;
 
 struct SynthOptions {
   SynthRequest request;
-  std::string out, type = "Q4_K";
+  std::string out, type = "Q4_K", tokenizer;
   uint64_t seed = 1;
 };
 
@@ -42,14 +42,32 @@ Status write_random(format::GgufWriter& writer, const GgufTensor& tensor, std::m
   return Done{};
 }
 
+/// Makes room for another file's vocabulary.
+Status fit_vocabulary(const format::GgufMetadata& from, SynthRequest& request) {
+  TERRACE_TRY(const auto* tokens, from.array("tokenizer.ggml.tokens"));
+  if (request.vocabulary == 0) request.vocabulary = static_cast<uint32_t>(tokens->size());
+  if (request.vocabulary < tokens->size())
+    return fail("--vocabulary {} is smaller than the tokenizer's, which has {}", request.vocabulary, tokens->size());
+  return Done{};
+}
+
 Status run(const SynthOptions& options) {
   catch_interrupts();
   const BlockType* type = format::find_block_type(options.type);
   if (!type || !type->codec) return fail("the type '{}' is unknown or cannot be computed", options.type);
   SynthRequest request = options.request;
   request.type = type->code;
-  const auto model = make_synth_model(request);
+  std::optional<format::GgufFile> other;
+  if (!options.tokenizer.empty()) {
+    TERRACE_TRY(other, format::GgufFile::open(options.tokenizer));
+    TERRACE_CHECK(fit_vocabulary(other->metadata(), request));
+  }
+  auto model = make_synth_model(request);
   if (!model) return fail("the preset '{}' is unknown; these are: {}", request.preset, synth_presets());
+  for (size_t i = 0; other && i < other->metadata().entries().size(); ++i) {
+    const format::GgufEntry& entry = other->metadata().entries()[i];
+    if (entry.key.starts_with("tokenizer.")) model->metadata.set(entry);
+  }
   std::vector<GgufTensor> tensors;
   for (const SynthTensor& tensor : model->tensors) tensors.push_back(tensor.tensor);
   TERRACE_TRY(auto writer, format::GgufWriter::create(options.out, model->metadata, tensors));
@@ -78,6 +96,8 @@ void add_synth(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 4096));
   command->add_option("--vocabulary", options->request.vocabulary, "Tokens (default: as the real model)")
       ->check(CLI::Range(1, 1 << 24));
+  command->add_option("--tokenizer", options->tokenizer,
+                      "A GGUF file whose vocabulary and chat template to take, so that the model can be served");
   command
       ->add_option("--table-rows", options->request.table_rows, "Rows of an n-gram table (default: as the real model)")
       ->check(CLI::Range(uint64_t{16}, uint64_t{1} << 40));
