@@ -13,7 +13,7 @@ export async function startBrowser() {
 export async function openPage(browser, address, { path = '', context: options = {}, tolerated = /^$/ } = {}) {
   const context = await browser.newContext({ viewport: desktop, locale: 'en-GB', ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(60_000); // CI machines can be slow
   page.problems = [];
   page.on('pageerror', (error) => page.problems.push(String(error)));
   page.on('console', (message) => {
