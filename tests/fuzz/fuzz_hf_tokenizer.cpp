@@ -23,9 +23,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t split = std::min(text.find('\0'), text.size());
   TokenizerFiles files;
   files.where = "tokenizer.json";
-  auto tokenizer = parse_json(text.substr(0, split), files.where);
+  auto tokenizer = terrace::parse_json(text.substr(0, split), files.where);
   if (tokenizer && tokenizer->is_object()) files.tokenizer = *std::move(tokenizer);
-  auto settings = parse_json(text.substr(std::min(split + 1, size)), "tokenizer_config.json");
+  auto settings = terrace::parse_json(text.substr(std::min(split + 1, size)), "tokenizer_config.json");
   if (settings && settings->is_object()) files.settings = *std::move(settings);
   check(read_byte_bpe(files, kTokens));
   check(read_piece_bpe(files, {}, kTokens));
