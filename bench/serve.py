@@ -150,7 +150,9 @@ def mixed(engine, options):
         return server.stream(chat(words, most, client * 10007 + number))
 
     run_clients(8, options.seconds / 10, visit)
-    memory = [server.memory()]
+    memory = []
+    half = threading.Timer(options.seconds / 2, lambda: memory.append(server.memory()))
+    half.start()
     took, results = run_clients(options.clients, options.seconds, visit)
     memory.append(server.memory())
     server.stop()
@@ -158,7 +160,7 @@ def mixed(engine, options):
     return {"measurement": "mixed", "engine": engine, "clients": options.clients, "seconds": round(took), "requests": len(results),
             "refused": statuses.count(503), "errors": sum(e is not None and s != 503 for s, _, _, e in results),
             "tokens_per_second": round(sum(t for _, _, t, _ in results) / took, 1),
-            "resident_mb_before": memory[0] >> 20, "resident_mb_after": memory[1] >> 20}
+            "resident_mb_half_way": memory[0] >> 20, "resident_mb_at_the_end": memory[1] >> 20}
 
 
 def short_queue(options):
