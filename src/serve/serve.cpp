@@ -61,6 +61,7 @@ Status Server::reload_keys() { return impl_->router->access().reload_keys(); }
 void Server::stop() {
   impl_->http->stop_accepting();
   impl_->service->drain(impl_->options.drain_seconds);
+  impl_->http->settle(/*seconds=*/2);  // the answers have ended, but their last bytes may still be on their way
 }
 
 }  // namespace terrace::serve

@@ -157,6 +157,26 @@ TEST(Http, AClientThatDoesNotReadIsLetGo) {
   EXPECT_EQ(over.wait_for(std::chrono::seconds(10)), std::future_status::ready);
 }
 
+TEST(Http, WhatHasEndedIsSentBeforeTheServerEnds) {
+  const std::string body(size_t{4} << 20, 'x');
+  std::promise<void> answered;
+  auto server = serve(quick(), [&](const RequestPtr&, const ResponderPtr& responder) {
+    responder->send({.type = "text/plain", .body = body});
+    answered.set_value();
+  });
+  Socket socket(server->port());
+  socket.send("GET / HTTP/1.1\r\n\r\n");
+  answered.get_future().wait();
+  auto received = std::async(std::launch::async, [&] {
+    ::usleep(200000);  // a client that takes its time
+    return socket.read_all();
+  });
+  server->stop_accepting();
+  server->settle(10);
+  server.reset();
+  EXPECT_TRUE(received.get().ends_with(body));
+}
+
 TEST(Http, TheEndOfTheServerEndsStreams) {
   std::promise<ResponderPtr> kept;
   auto server = serve(quick(), [&](const RequestPtr&, const ResponderPtr& responder) {

@@ -77,27 +77,35 @@ http::response<http::string_body> message_of(HttpResponse response, unsigned ver
   return message;
 }
 
-/// Closes an outbox however its request ends, be it with the whole server.
-struct Closing {
-  Outbox& outbox;
-  ~Closing() { outbox.close(/*gone=*/true); }
+/// Closes an outbox however its request ends, be it with the whole server, and counts it until then.
+class Closing {
+ public:
+  Closing(Outbox& outbox, std::atomic<size_t>& count) : outbox_(outbox), count_(count) { ++count_; }
+  ~Closing() {
+    outbox_.close(/*gone=*/true);
+    --count_;
+  }
+  Closing(const Closing&) = delete;
+  Closing& operator=(const Closing&) = delete;
+
+ private:
+  Outbox& outbox_;
+  std::atomic<size_t>& count_;
 };
 
 /// One connection's coroutines and what they share; all run on one strand.
 template <class Stream>
 class Connection {
  public:
-  Connection(Stream& stream, const HttpOptions& options, const Handler& handler, const std::string& peer,
-             const bool& stopping)
+  Connection(Stream& stream, Serving& serving, const std::string& peer)
       : stream_(stream),
-        options_(options),
-        handler_(handler),
+        serving_(serving),
+        options_(serving.options),
         peer_(peer),
-        stopping_(stopping),
         news_(std::make_shared<asio::steady_timer>(stream.get_executor())) {}
 
   asio::awaitable<void> run() {
-    while (!stopping_) {
+    while (!serving_.stopping) {
       Parser parser;
       parser.header_limit(static_cast<uint32_t>(options_.header_limit));
       parser.body_limit(options_.body_limit);
@@ -158,11 +166,11 @@ class Connection {
     auto executor = stream_.get_executor();
     auto outbox = std::make_shared<Outbox>(
         [news = news_, executor] { asio::post(executor, [news] { news->cancel(); }); }, options_.unsent_limit);
-    const bool keep_alive = parser.get().keep_alive() && !stopping_;
+    const bool keep_alive = parser.get().keep_alive() && !serving_.stopping;
     const unsigned version = parser.get().version();
     const bool head_only = parser.get().method() == http::verb::head;
-    const Closing closing{*outbox};
-    handler_(request_of(parser, peer_), outbox);
+    const Closing closing{*outbox, serving_.answering};
+    serving_.handler(request_of(parser, peer_), outbox);
     // Either the response ends or the client goes; what is left of the two is cancelled.
     const auto outcome = co_await (send(*outbox, version, keep_alive, head_only) || watch());
     const bool sent = outcome.index() == 0 && std::get<0>(outcome);
@@ -248,10 +256,9 @@ class Connection {
   }
 
   Stream& stream_;
+  Serving& serving_;
   const HttpOptions& options_;
-  const Handler& handler_;
   const std::string& peer_;
-  const bool& stopping_;
   std::shared_ptr<asio::steady_timer> news_;  ///< cancelled when the outbox has something
   beast::flat_buffer buffer_;
 };
@@ -259,15 +266,12 @@ class Connection {
 }  // namespace
 
 template <class Stream>
-asio::awaitable<void> serve_connection(Stream& stream, const HttpOptions& options, const Handler& handler,
-                                       const std::string& peer, const bool& stopping) {
-  Connection<Stream> connection(stream, options, handler, peer, stopping);
+asio::awaitable<void> serve_connection(Stream& stream, Serving& serving, const std::string& peer) {
+  Connection<Stream> connection(stream, serving, peer);
   co_await connection.run();
 }
 
-template asio::awaitable<void> serve_connection(beast::tcp_stream&, const HttpOptions&, const Handler&,
-                                                const std::string&, const bool&);
-template asio::awaitable<void> serve_connection(beast::ssl_stream<beast::tcp_stream>&, const HttpOptions&,
-                                                const Handler&, const std::string&, const bool&);
+template asio::awaitable<void> serve_connection(beast::tcp_stream&, Serving&, const std::string&);
+template asio::awaitable<void> serve_connection(beast::ssl_stream<beast::tcp_stream>&, Serving&, const std::string&);
 
 }  // namespace terrace::serve

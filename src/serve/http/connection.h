@@ -1,7 +1,7 @@
 // One connection: requests one after another, each answered before the next is read.
 #pragma once
 
-#include <deque>
+#include <atomic>
 #include <mutex>
 
 #include "serve/http/asio.h"
@@ -42,14 +42,20 @@ class Outbox : public Responder {
   bool begun_ = false, ended_ = false, closed_ = false, was_gone_ = false;
 };
 
+/// What all connections of a server share.
+struct Serving {
+  HttpOptions options;
+  Handler handler;
+  std::atomic<size_t> answering = 0;  ///< connections whose response is not all sent
+  bool stopping = false;              ///< connections end after their response; for the connections' thread
+};
+
 /// Serves a connection until it ends. `Stream` is beast::tcp_stream, or a TLS stream over it after its handshake.
 template <class Stream>
-asio::awaitable<void> serve_connection(Stream& stream, const HttpOptions& options, const Handler& handler,
-                                       const std::string& peer, const bool& stopping);
+asio::awaitable<void> serve_connection(Stream& stream, Serving& serving, const std::string& peer);
 
-extern template asio::awaitable<void> serve_connection(beast::tcp_stream&, const HttpOptions&, const Handler&,
-                                                       const std::string&, const bool&);
-extern template asio::awaitable<void> serve_connection(beast::ssl_stream<beast::tcp_stream>&, const HttpOptions&,
-                                                       const Handler&, const std::string&, const bool&);
+extern template asio::awaitable<void> serve_connection(beast::tcp_stream&, Serving&, const std::string&);
+extern template asio::awaitable<void> serve_connection(beast::ssl_stream<beast::tcp_stream>&, Serving&,
+                                                       const std::string&);
 
 }  // namespace terrace::serve

@@ -34,6 +34,8 @@ class HttpServer {
   size_t connections() const;
   /// No new connections from now on; those that are open end after their response.
   void stop_accepting();
+  /// Returns when all responses that were begun are sent, or after `seconds`.
+  void settle(double seconds);
 
  private:
   struct Impl;
