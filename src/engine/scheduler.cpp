@@ -40,7 +40,7 @@ struct Scheduler::Job {
   std::deque<int32_t> forced;
   size_t next_checkpoint = 0;  // index in the request's
   bool over = false;
-  Clock::time_point submitted = Clock::now(), begun, read;
+  Clock::time_point begun, read;
 
   bool reading() const { return sequence.size() < request.prompt.size(); }
   std::span<const int32_t> unread() const { return std::span(request.prompt).subspan(sequence.size()); }
@@ -49,7 +49,7 @@ struct Scheduler::Job {
 Scheduler::Scheduler(Engine& engine, const SchedulerOptions& options)
     : engine_(engine),
       options_(options),
-      cache_(options.cache_bytes, engine.info().page_bytes, engine.info().state_bytes > 0) {
+      cache_(options.cache_bytes, engine.page_bytes(), engine.info().state_bytes > 0) {
   publish();
   thread_ = std::thread([this] { run(); });
 }
@@ -226,7 +226,6 @@ void Scheduler::begin(Job& job) {
   GenerationRequest& request = job.request;
   job.begun = Clock::now();
   job.usage.prompt_tokens = request.prompt.size();
-  job.usage.queue_seconds = seconds_between(job.submitted, job.begun);
   if (request.cache) {
     // At least one token must be read for its logits.
     const auto found = cache_.find(std::span(request.prompt).first(request.prompt.size() - 1));

@@ -47,7 +47,6 @@ struct Usage {
   size_t prompt_tokens = 0;
   size_t cached_tokens = 0;  ///< of the prompt, those that were not read again
   size_t completion_tokens = 0;
-  double queue_seconds = 0;
   double prompt_seconds = 0;
   double decode_seconds = 0;
 };

@@ -102,7 +102,9 @@ std::optional<Refusal> render(const Service& service, const ChatRequest& request
   }
   if (request.messages.empty()) return Refusal{400, "is empty", "messages"};
   Json messages = request.messages;
-  if (service.options().drop_volatile_lines) settle_volatile_lines(messages);
+  if (service.options().drop_volatile_lines) {
+    for (const std::string& note : settle_volatile_lines(messages)) fmt::print(stderr, "terrace: {}\n", note);
+  }
   const Parts parts = split(messages);
   const Renderer renderer(service, request);
   const auto chat = renderer.prepare(parts.messages, request);
@@ -117,7 +119,9 @@ std::optional<Refusal> render(const Service& service, const ChatRequest& request
   }
   into.tokens = service.tokenize(into.prompt);
   into.tools = chat->tools;
-  if (!into.tokens.empty()) into.checkpoints = checkpoints_of(service, renderer, *chat, into);
+  // Without recurrent layers any position can be gone back to.
+  if (!into.tokens.empty() && model.engine->info().state_bytes > 0)
+    into.checkpoints = checkpoints_of(service, renderer, *chat, into);
   return std::nullopt;
 }
 

@@ -24,8 +24,8 @@ constexpr std::array kRules = {
 /// Further down, a line ends less reuse and is more likely to be somebody's text.
 constexpr size_t kTopLines = 8;
 
-std::string settle(std::string& text) {
-  std::string done, moved;
+void settle(std::string& text, std::vector<std::string>& done) {
+  std::string moved;
   size_t begin = 0;
   for (size_t line = 0; line < kTopLines && begin < text.size(); ++line) {
     const size_t end = std::min(text.find('\n', begin), text.size());
@@ -38,29 +38,28 @@ std::string settle(std::string& text) {
       begin = end + 1;
       continue;
     }
-    done += fmt::format("{} the line '{}...' ({})", rule->drop ? "dropped" : "moved to the end", rule->begins,
-                        rule->client);
+    done.push_back(fmt::format("the line '{}...' ({}) was {}", rule->begins, rule->client,
+                               rule->drop ? "dropped" : "moved to the end"));
     if (!rule->drop) moved += "\n" + std::string(content);
     text.erase(begin, end + 1 - begin);
   }
   text += moved;
-  return done;
 }
 
 }  // namespace
 
-std::string settle_volatile_lines(Json& messages) {
-  std::string done;
+std::vector<std::string> settle_volatile_lines(Json& messages) {
+  std::vector<std::string> done;
   for (Json& message : messages) {
     const std::string role = message.value("role", "");
     if (role != "system" && role != "developer") continue;
     Json& content = message["content"];
     if (content.is_string()) {
-      done += settle(content.get_ref<std::string&>());
+      settle(content.get_ref<std::string&>(), done);
     } else if (content.is_array()) {
       for (Json& part : content) {
         if (part.is_object() && part.contains("text") && part["text"].is_string())
-          done += settle(part["text"].get_ref<std::string&>());
+          settle(part["text"].get_ref<std::string&>(), done);
       }
     }
   }

@@ -12,6 +12,8 @@ Json settled(Json messages) {
 }
 
 TEST(VolatileLines, AttributionHeadersGo) {
+  Json noted = {{{"role", "system"}, {"content", "x-anthropic-billing-header: cch=1;\nCurrent time: 1\nYou help."}}};
+  EXPECT_EQ(settle_volatile_lines(noted).size(), 2u);
   const Json one = settled({{{"role", "system"}, {"content", "x-anthropic-billing-header: cch=1;\nYou help."}}});
   EXPECT_EQ(one[0]["content"], "You help.");
   const Json parts = settled({{{"role", "system"},
