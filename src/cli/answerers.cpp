@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "cli/chat_prompt.h"
+#include "engine/conversation_cache.h"
 #include "serve/http/client.h"
 
 namespace terrace::cli {
@@ -20,10 +21,8 @@ class LocalAnswerer : public Answerer {
   Result<Answered> answer(const Json& messages, const engine::TextSink& sink) override {
     TERRACE_TRY(const auto prompt, chat_tokens(template_, *engine_->tokenizer(), messages));
     // What the new prompt shares with the sequence is not read again; at least one token must be, for its logits.
-    size_t shared = 0;
-    while (shared < sequence_.size() && shared + 1 < prompt.size() && sequence_.tokens()[shared] == prompt[shared])
-      ++shared;
-    shared = sequence_.truncate(shared);
+    const auto needed = std::span(prompt).first(prompt.empty() ? 0 : prompt.size() - 1);
+    const size_t shared = sequence_.truncate(engine::common_length(sequence_.tokens(), needed));
     TERRACE_TRY(auto generated,
                 engine::generate(*engine_, sequence_, std::span(prompt).subspan(shared), options_, sink));
     return Answered{std::move(generated.text), generated.finish};

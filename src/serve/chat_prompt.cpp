@@ -133,11 +133,7 @@ std::optional<Refusal> prepare(const Service& service, const ChatRequest& reques
       chat.prompt.substr(chat.prompt.size() - std::min<size_t>(chat.prompt.size(), 4096)));
   into.checkpoints = std::move(chat.checkpoints);
   into.prompts = {std::move(chat.tokens)};
-  into.sampler = request.generation.sampler;
-  into.max_tokens = request.generation.max_tokens;
-  into.ignore_end = request.generation.ignore_end;
-  into.cache = request.generation.cache;
-  into.choices = request.generation.choices;
+  apply(request.generation, into);
   into.top_logprobs = request.top_logprobs;
   const bool calls =
       chat.tools.is_array() && !chat.tools.empty() && request.tool_choice != ChatRequest::ToolChoice::none;

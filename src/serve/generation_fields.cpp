@@ -121,6 +121,14 @@ void read_limits(const Fields& fields, GenerationFields& into) {
 
 }  // namespace
 
+void apply(const GenerationFields& fields, Submission& into) {
+  into.sampler = fields.sampler;
+  into.max_tokens = fields.max_tokens;
+  into.ignore_end = fields.ignore_end;
+  into.cache = fields.cache;
+  into.choices = fields.choices;
+}
+
 void read_generation_fields(const Fields& fields, const Service& service, GenerationFields& into) {
   const text::Tokenizer& tokenizer = service.model().tokenizer();
   into.sampler = service.options().sampler;

@@ -26,4 +26,7 @@ struct GenerationFields {
 /// json_schema. Values point into `fields`' object.
 void read_generation_fields(const Fields& fields, const Service& service, GenerationFields& into);
 
+/// Takes over what the fields say into a submission, but for the grammars.
+void apply(const GenerationFields& fields, Submission& into);
+
 }  // namespace terrace::serve

@@ -178,11 +178,8 @@ void complete(Service& service, const Call& call, const Json& body) {
   Submission submission;
   if (auto refusal = constrain(service, request.generation, submission)) return call.refuse(*refusal);
   submission.prompts = request.prompts;
-  submission.sampler = request.generation.sampler;
+  apply(request.generation, submission);
   submission.max_tokens = request.generation.max_tokens.value_or(16);
-  submission.ignore_end = request.generation.ignore_end;
-  submission.cache = request.generation.cache;
-  submission.choices = request.generation.choices;
   submission.top_logprobs = request.logprobs.value_or(0);
   submission.client = call.client();
   submission.answer = [stop = request.generation.stop, logprobs = request.logprobs.has_value()] {

@@ -3,24 +3,8 @@
 namespace terrace::serve {
 namespace {
 
-const char* openai_type(int status) {
-  switch (status) {
-    case 401:
-      return "authentication_error";
-    case 403:
-      return "permission_error";
-    case 404:
-      return "not_found_error";
-    case 429:
-      return "rate_limit_error";
-    case 503:
-      return "overloaded_error";
-    default:
-      return status >= 500 ? "server_error" : "invalid_request_error";
-  }
-}
-
-const char* anthropic_type(int status) {
+const char* type_of(int status, Dialect dialect) {
+  const bool anthropic = dialect == Dialect::anthropic;
   switch (status) {
     case 401:
       return "authentication_error";
@@ -29,14 +13,13 @@ const char* anthropic_type(int status) {
     case 404:
       return "not_found_error";
     case 413:
-      return "request_too_large";
+      return anthropic ? "request_too_large" : "invalid_request_error";
     case 429:
       return "rate_limit_error";
     case 503:
-    case 529:
       return "overloaded_error";
     default:
-      return status >= 500 ? "api_error" : "invalid_request_error";
+      return status < 500 ? "invalid_request_error" : anthropic ? "api_error" : "server_error";
   }
 }
 
@@ -45,16 +28,12 @@ Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr)
 }  // namespace
 
 Json error_body(const Refusal& refusal, Dialect dialect) {
-  if (dialect == Dialect::anthropic) {
-    const std::string where = refusal.param.empty() ? "" : refusal.param + ": ";
-    return {{"type", "error"},
-            {"error", {{"type", anthropic_type(refusal.status)}, {"message", where + refusal.message}}}};
-  }
-  return {{"error",
-           {{"message", refusal.param.empty() ? refusal.message : refusal.param + ": " + refusal.message},
-            {"type", openai_type(refusal.status)},
-            {"param", text_or_null(refusal.param)},
-            {"code", text_or_null(refusal.code)}}}};
+  const std::string message = refusal.param.empty() ? refusal.message : refusal.param + ": " + refusal.message;
+  Json error = {{"type", type_of(refusal.status, dialect)}, {"message", message}};
+  if (dialect == Dialect::anthropic) return {{"type", "error"}, {"error", std::move(error)}};
+  error["param"] = text_or_null(refusal.param);
+  error["code"] = text_or_null(refusal.code);
+  return {{"error", std::move(error)}};
 }
 
 HttpResponse error_response(const Refusal& refusal, Dialect dialect) {

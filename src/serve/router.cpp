@@ -33,10 +33,7 @@ Dialect dialect_of(const std::string& path) {
 
 }  // namespace
 
-std::string Call::client() const {
-  const std::string_view key = request->header("authorization");
-  return std::string(key.empty() ? request->header("x-api-key") : key) + " " + request->peer;
-}
+std::string Call::client() const { return std::string(Access::key_of(*request)) + " " + request->peer; }
 
 bool Router::Route::matches(const std::string& asked) const {
   if (!path.ends_with('*')) return path == asked;

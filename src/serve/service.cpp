@@ -14,7 +14,7 @@ int64_t unix_seconds() {
 std::string make_id(std::string_view prefix) {
   static std::mutex mutex;
   static std::mt19937_64 random{std::random_device{}()};
-  constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX";
+  constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   std::string id(prefix);
   const std::lock_guard lock(mutex);
   for (int i = 0; i < 24; ++i) id += digits[random() % digits.size()];
@@ -29,8 +29,6 @@ Result<std::unique_ptr<Service>> Service::create(ServiceOptions options) {
   TERRACE_CHECK(service->load());
   return service;
 }
-
-Service::~Service() = default;
 
 Status Service::load() {
   auto model = std::make_unique<ServedModel>();
@@ -72,8 +70,8 @@ Status Service::open_cache(ServedModel& model) const {
   return Done{};
 }
 
-std::vector<int32_t> Service::tokenize(std::string_view text, bool special) const {
-  return model_->tokenizer().encode(text, {.parse_special = special});
+std::vector<int32_t> Service::tokenize(std::string_view text) const {
+  return model_->tokenizer().encode(text, {.parse_special = true});
 }
 
 /// How many tokens may be generated after a prompt.

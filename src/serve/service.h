@@ -65,7 +65,6 @@ struct Submission {
 class Service {
  public:
   static Result<std::unique_ptr<Service>> create(ServiceOptions options);
-  ~Service();
 
   const ServiceOptions& options() const { return options_; }
   const std::string& name() const { return name_; }
@@ -75,7 +74,7 @@ class Service {
   GrammarStore& grammars() const { return grammars_; }
 
   /// Token ids of a text as prompts are read: control tokens written in it are parsed.
-  std::vector<int32_t> tokenize(std::string_view text, bool special = true) const;
+  std::vector<int32_t> tokenize(std::string_view text) const;
   /// Checks the lengths and hands the choices over; the client's going cancels them.
   std::optional<Refusal> submit(Submission submission, const std::shared_ptr<AnswerSink>& sink,
                                 const ResponderPtr& responder);

@@ -13,7 +13,7 @@ import anthropic
 import openai
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BINARY = pathlib.Path(os.environ.get("TERRACE_BINARY", ROOT / "build/release/terrace"))
+BINARY = ROOT / "build/release/terrace"
 FIXTURES = ROOT / "tests/data/fixtures"
 
 WEATHER = {

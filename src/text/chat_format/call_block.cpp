@@ -30,6 +30,20 @@ void CallBlock::whole_call(std::string_view name, std::string_view arguments) {
   end_call();
 }
 
+CallBlock::Step CallBlock::read_arguments(ValueReader& reader, char byte, std::string_view name, bool& began) {
+  std::string out;
+  const ValueReader::Step step = reader.push(byte, out);
+  if (!out.empty()) {
+    if (!began) begin_call(name);
+    began = true;
+    call_arguments(out);
+  }
+  if (step == ValueReader::Step::broken) return Step::broken;
+  if (step != ValueReader::Step::done) return Step::more;
+  end_call();
+  return Step::ended;
+}
+
 bool is_function_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
          c == '.' || c == ':' || c == '/' || static_cast<unsigned char>(c) >= 0x80;

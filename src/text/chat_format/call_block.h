@@ -7,6 +7,7 @@
 
 #include "text/chat_format/chat_format.h"
 #include "text/chat_format/tool_list.h"
+#include "text/chat_format/value_reader.h"
 
 namespace terrace::text {
 
@@ -47,6 +48,9 @@ class CallBlock {
   /// What was read belongs to whole calls.
   void settle() { unsent_.clear(); }
   void whole_call(std::string_view name, std::string_view arguments);
+  /// A byte of a call's arguments: the call begins with the first of them that is certain, and ends with them. `began`
+  /// is the caller's, false at first. Ended: the byte was the last one.
+  Step read_arguments(ValueReader& reader, char byte, std::string_view name, bool& began);
 
  private:
   CallSink* sink_;

@@ -75,7 +75,7 @@ class HarmonyMachine final : public OutputParser::Machine {
       case State::reasoning:
         if (fresh_) writer().next_message();
         fresh_ = false;
-        run_ += c;
+        add_text(std::string_view(&c, 1));
         return;
       case State::role:
         role_ += c;
@@ -149,8 +149,8 @@ class HarmonyMachine final : public OutputParser::Machine {
     writer().next_message();
     fresh_ = false;
     state_ = State::content;
-    run_ += text;
-    if (is_call_space(role_.back())) run_ += role_.back();
+    add_text(text);
+    if (is_call_space(role_.back())) add_text(std::string_view(role_).substr(role_.size() - 1));
   }
 
   void end_message() {
@@ -176,7 +176,7 @@ class HarmonyMachine final : public OutputParser::Machine {
     }
     if (text.empty() || recipient_in(text).size() + kRecipient.size() == text.size()) return;
     writer().next_message();
-    run_ += text;
+    add_text(text);
   }
 
   void leave_call() {
@@ -184,20 +184,13 @@ class HarmonyMachine final : public OutputParser::Machine {
     if (!unsent.empty()) {
       writer().next_message();
       fresh_ = false;
-      run_ += unsent;
+      add_text(unsent);
     }
     block_.reset();
     state_ = State::content;
   }
 
-  void release() {
-    if (run_.empty()) return;
-    if (state_ == State::reasoning)
-      writer().reasoning(run_);
-    else
-      writer().content(run_);
-    run_.clear();
-  }
+  void release() { Machine::release(state_ == State::reasoning); }
 
   ToolList tools_;
   ToolFormat format_;
@@ -205,7 +198,7 @@ class HarmonyMachine final : public OutputParser::Machine {
   MarkerScanner scanner_;
   State state_ = State::content;
   std::unique_ptr<CallBlock> block_;
-  std::string run_, role_, channel_;
+  std::string role_, channel_;
   bool fresh_ = false;  // no text since the message began
 };
 

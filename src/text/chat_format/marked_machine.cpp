@@ -113,22 +113,14 @@ class MarkedMachine final : public OutputParser::Machine {
       begin_call();
       return push_call(text.front());
     }
-    run_ += text;
+    add_text(text);
     if (text.front() == '\n')
       line_start_ = true;
     else if (!space)
       line_start_ = blank_ = false;
   }
 
-  // Texts are handed on in runs.
-  void release() {
-    if (run_.empty()) return;
-    if (state_ == State::reasoning)
-      writer().reasoning(run_);
-    else
-      writer().content(run_);
-    run_.clear();
-  }
+  void release() { Machine::release(state_ == State::reasoning); }
 
   void mark(size_t index) {
     const Role role = roles_[index];
@@ -166,7 +158,7 @@ class MarkedMachine final : public OutputParser::Machine {
       return;
     }
     state_ = State::reasoning;
-    run_ = std::exchange(doubt_, "");
+    add_text(std::exchange(doubt_, ""));
     end_reasoning();
   }
 
@@ -221,7 +213,6 @@ class MarkedMachine final : public OutputParser::Machine {
   bool bare_;
   State state_ = State::content;
   std::unique_ptr<CallBlock> block_;
-  std::string run_;
   std::string doubt_;
   bool line_start_ = true;  // only spaces since the line began
   bool blank_ = true;       // only spaces since this part began

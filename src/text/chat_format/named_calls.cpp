@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "text/chat_format/call_block.h"
-#include "text/chat_format/value_reader.h"
 
 namespace terrace::text {
 namespace {
@@ -63,18 +62,9 @@ class NamedCalls final : public CallBlock {
   }
 
   Step read_arguments(char c) {
-    std::string out;
-    const ValueReader::Step step = reader_->push(c, out);
-    if (!out.empty()) {
-      if (!began_) begin_call(name_);
-      began_ = true;
-      call_arguments(out);
-    }
-    if (step == ValueReader::Step::broken) return Step::broken;
-    if (step == ValueReader::Step::done) {
-      end_call();
-      ended_ = true;
-    }
+    const Step step = CallBlock::read_arguments(*reader_, c, name_, began_);
+    if (step != Step::ended) return step;
+    ended_ = true;
     return Step::more;
   }
 

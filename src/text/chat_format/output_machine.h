@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "text/chat_format/delta_writer.h"
@@ -16,8 +17,18 @@ class OutputParser::Machine {
   virtual void finish() = 0;
   DeltaWriter& writer() { return writer_; }
 
+ protected:
+  /// Text of the answer, handed on in runs: before what is not text, and at the end of a piece.
+  void add_text(std::string_view text) { run_ += text; }
+  void release(bool reasoning) {
+    if (run_.empty()) return;
+    reasoning ? writer_.reasoning(run_) : writer_.content(run_);
+    run_.clear();
+  }
+
  private:
   DeltaWriter writer_;
+  std::string run_;
 };
 
 /// Text with marks in it.
