@@ -51,19 +51,12 @@ class RemoteAnswerer : public Answerer {
     const auto take = [&](std::string_view line) {
       constexpr std::string_view field = "data: ";
       if (!line.starts_with(field) || line == "data: [DONE]") return sink("");
-      const auto event = parse_json(line.substr(field.size()));
-      if (!event || !event->is_object()) return true;
-      if (event->contains("error")) problem = (*event)["error"].value("message", "the server failed");
-      const Json* choice =
-          event->contains("choices") && !(*event)["choices"].empty() ? &(*event)["choices"][0] : nullptr;
-      if (!choice) return true;
-      if ((*choice)["finish_reason"] == "length") answered.finish = engine::Finish::length;
-      const Json& content = (*choice)["delta"].contains("content") ? (*choice)["delta"]["content"] : Json();
-      if (!content.is_string()) return true;
-      answered.text += content.get<std::string>();
-      if (sink(content.get<std::string>())) return true;
-      answered.finish = engine::Finish::cancelled;
-      return false;
+      try {
+        return take_event(Json::parse(line.substr(field.size())), answered, problem, sink);
+      } catch (const Json::exception&) {
+        problem = unknown_form;
+        return false;
+      }
     };
     TERRACE_CHECK(serve::post_for_lines(url_, "/v1/chat/completions", key_, json_line(body), take));
     if (!problem.empty()) return Error{problem};
@@ -71,6 +64,26 @@ class RemoteAnswerer : public Answerer {
   }
 
  private:
+  static constexpr const char* unknown_form = "the server sends events of a form that is not known";
+
+  /// Throws Json::exception where the event is not as OpenAI's API has it.
+  static bool take_event(const Json& event, Answered& answered, std::string& problem, const engine::TextSink& sink) {
+    if (!event.is_object()) {
+      problem = unknown_form;
+      return false;
+    }
+    if (event.contains("error")) problem = event.at("error").at("message");
+    if (!event.contains("choices") || event.at("choices").empty()) return true;
+    const Json& choice = event.at("choices").at(0);
+    if (choice.value("finish_reason", Json()) == "length") answered.finish = engine::Finish::length;
+    const Json content = choice.at("delta").value("content", Json());
+    if (!content.is_string()) return true;
+    answered.text += content.get<std::string>();
+    if (sink(content.get<std::string>())) return true;
+    answered.finish = engine::Finish::cancelled;
+    return false;
+  }
+
   serve::HttpUrl url_;
   std::string key_;
   Json options_;

@@ -103,7 +103,9 @@ void read_flat_tools(const Fields& fields, ChatRequest& into, Problem& problem) 
   if (const Json* tools = fields.list("tools")) {
     body["tools"] = Json::array();
     for (const Json& tool : *tools) {
-      if (!tool.is_object() || tool.value("type", "") != "function" || tool.contains("function")) {
+      const bool flat =
+          tool.is_object() && tool.contains("type") && tool["type"] == "function" && !tool.contains("function");
+      if (!flat) {
         body["tools"].push_back(tool);
         continue;
       }

@@ -197,6 +197,8 @@ RESPONSES = [
     respond("text.format.schema: is missing", text={"format": {"type": "json_schema"}}),
     respond("text.format.type: is 'x'", text={"format": {"type": "x"}}),
     respond("reasoning: must be an object", reasoning="high"),
+    respond("tools[0]: must be", tools=[{"type": 5}]),
+    respond("tools[0]: must be", tools=[{"type": "function", "name": 5}]),
     respond("max_output_tokens: must be a whole number", max_output_tokens="5"),
 ]
 

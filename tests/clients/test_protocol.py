@@ -12,7 +12,7 @@ import time
 import unittest
 
 from malformed import CASES, CHAT, HELLO
-from support import Server, ServerTest
+from support import BINARY, Server, ServerTest
 
 CHAT_BODY = {"messages": HELLO, "max_tokens": 3}
 
@@ -168,6 +168,35 @@ class Access(unittest.TestCase):
                 connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 self.assertNotIn(b"200 OK", connection.recv(4096))
             self.assertEqual(server.stop(), 0)
+
+
+class TerminalChat(unittest.TestCase):
+    """terrace chat --server, with this server and with ones that are none."""
+
+    def chat(self, url, *options):
+        done = subprocess.run([BINARY, "chat", "--server", url, *options], input="Hello\n", capture_output=True, text=True, timeout=30)
+        return done.stdout
+
+    def test_answers(self):
+        server = Server("llama", "--api-key", "k")
+        self.assertGreater(len(self.chat(server.url, "--api-key", "k", "-n", "5", "--temp", "0")), 3)
+        self.assertIn("401", self.chat(server.url))
+        self.assertEqual(server.stop(), 0)
+
+    def test_servers_that_are_none(self):
+        self.assertIn("no server answers", self.chat("http://127.0.0.1:1"))
+        for body, message in ((b"data: 5\n\n", "not known"), (b"data: {\"choices\":[5]}\n\n", "not known"), (b"data: {\n", "not known"),
+                              (b"data: {\"error\":\"x\"}\n\n", "not known"), (b"data: {\"error\":{\"message\":\"no luck\"}}\n\n", "no luck")):
+            with socket.create_server(("127.0.0.1", 0)) as listener:
+                def answer():
+                    connection, _ = listener.accept()
+                    with connection:
+                        connection.recv(65536)
+                        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+                thread = threading.Thread(target=answer)
+                thread.start()
+                self.assertIn(message, self.chat("http://127.0.0.1:%d" % listener.getsockname()[1]))
+                thread.join()
 
 
 class Stopping(unittest.TestCase):
