@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/sampling.h"
+#include "serve/volatile_lines.h"
 
 namespace terrace::cli {
 namespace {
@@ -20,7 +21,7 @@ struct ServeCommand {
   serve::ServeOptions serve;
   std::string template_file;
   size_t cache_megabytes = 2048, cache_disk_megabytes = 8192;
-  bool keep_volatile_lines = false;
+  std::vector<std::string> keep_volatile_lines;
 };
 
 /// Waits for the signals that end the server or make it read its keys again.
@@ -29,6 +30,8 @@ class Signals {
   Signals() {
     sigemptyset(&set_);
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set_, number);
+    // A write to a file or a pipe that fails ends what it was for, not the server.
+    for (const int number : {SIGXFSZ, SIGPIPE}) std::signal(number, SIG_IGN);
     // Before any thread begins: all of them inherit that.
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
   }
@@ -64,7 +67,11 @@ Status run(ServeCommand command) {
   options.service.version = TERRACE_VERSION;
   options.service.scheduler.cache_bytes = command.cache_megabytes << 20;
   options.service.cache_disk_bytes = command.cache_disk_megabytes << 20;
-  options.service.drop_volatile_lines = !command.keep_volatile_lines;
+  for (const std::string& name : command.keep_volatile_lines) {
+    std::vector<std::string> names = {name};
+    if (name == "all") names = serve::volatile_line_rules();
+    options.service.keep_volatile_lines.insert(names.begin(), names.end());
+  }
   if (!command.template_file.empty()) {
     TERRACE_TRY(options.service.chat_template, read_text(command.template_file, 1 << 20));
   }
@@ -93,6 +100,36 @@ void add_http_options(CLI::App& command, serve::ServeOptions& options) {
   command.add_option("--tls-key", options.http.tls_key, "Its key (PEM)");
 }
 
+void add_conversation_options(CLI::App& command, ServeCommand& options) {
+  serve::ServiceOptions& service = options.serve.service;
+  command
+      .add_option("--cache-mb", options.cache_megabytes, "Memory for conversations to be continued, in MiB; 0: none")
+      ->check(CLI::Range(0, 1 << 24))
+      ->capture_default_str();
+  command.add_option("--cache-dir", service.cache_folder,
+                     "A folder where conversations outlive the server (default: they do not)");
+  command.add_option("--cache-disk-mb", options.cache_disk_megabytes, "What that folder may hold, in MiB")
+      ->check(CLI::Range(1, 1 << 24))
+      ->capture_default_str();
+  command.add_option("--slot-save-path", service.slot_folder,
+                     "A folder where requests may save conversations and restore them (default: they may not)");
+  std::vector<std::string> rules = serve::volatile_line_rules();
+  rules.push_back("all");
+  command
+      .add_option("--keep-volatile-lines", options.keep_volatile_lines,
+                  "Leave such lines, which change with every request, at the top of system prompts; repeatable")
+      ->check(CLI::IsMember(rules));
+}
+
+void add_model_time_options(CLI::App& command, serve::ServiceOptions& service) {
+  command.add_flag("--lazy-load", service.lazy_load, "Load the model with the first request that needs it");
+  command
+      .add_option("--idle-unload", service.idle_unload_seconds,
+                  "Seconds without a request after which the model leaves memory; 0: never")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void add_serve(CLI::App& app, Action& action) {
@@ -106,21 +143,12 @@ void add_serve(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--queue", service.scheduler.queue_limit, "Requests that may wait; more are told to come back")
       ->capture_default_str();
-  command
-      ->add_option("--cache-mb", options->cache_megabytes, "Memory for conversations to be continued, in MiB; 0: none")
-      ->check(CLI::Range(0, 1 << 24))
-      ->capture_default_str();
-  command->add_option("--cache-dir", service.cache_folder,
-                      "A folder where conversations outlive the server (default: they do not)");
-  command->add_option("--cache-disk-mb", options->cache_disk_megabytes, "What that folder may hold, in MiB")
-      ->check(CLI::Range(1, 1 << 24))
-      ->capture_default_str();
+  add_conversation_options(*command, *options);
+  add_model_time_options(*command, service);
   command->add_option("--alias", service.alias, "The model's name in the API (default: the file's)");
   command->add_option("--chat-template", options->template_file, "A Jinja file in place of the model's chat template")
       ->check(CLI::ExistingFile);
   command->add_flag("--fit-max-tokens", service.fit_max_tokens, "Shorten answers that do not fit instead of refusing");
-  command->add_flag("--keep-volatile-lines", options->keep_volatile_lines,
-                    "Leave lines that change with every request at the top of system prompts");
   command->add_option("--chats", options->serve.chats,
                       "A file that keeps the web app's chats, made if need be; without it they stay in the browser");
   command->add_option("--drain", options->serve.drain_seconds, "Seconds that answers may go on when the server stops")

@@ -89,6 +89,22 @@ void ConversationCache::erase(Entries::const_iterator entry) {
   }
 }
 
+std::vector<std::shared_ptr<const Checkpoint>> ConversationCache::beginnings(Tokens tokens) const {
+  std::vector<std::shared_ptr<const Checkpoint>> found;
+  for (auto entry = longest_beginning(tokens); entry != entries_.end();
+       entry = longest_beginning(tokens.first(entry->first.size() - 1)))
+    found.push_back(entry->second.checkpoint);
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+bool ConversationCache::erase(Tokens tokens) {
+  const auto entry = entries_.find(tokens);
+  if (entry == entries_.end()) return false;
+  erase(entry);
+  return true;
+}
+
 void ConversationCache::drop_least_useful() {
   const auto less_useful = [](const auto& a, const auto& b) {
     return a.second.used != b.second.used ? a.second.used < b.second.used : a.first.size() > b.first.size();

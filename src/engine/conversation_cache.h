@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "engine/sequence.h"
 
@@ -36,6 +37,11 @@ class ConversationCache {
   /// are dropped: it serves in their place. False if it is larger than the limit or has no tokens; nothing is dropped
   /// for it then.
   bool insert(Checkpoint checkpoint);
+
+  /// The checkpoints that `tokens` begin with, the shortest first.
+  std::vector<std::shared_ptr<const Checkpoint>> beginnings(std::span<const int32_t> tokens) const;
+  /// Drops the checkpoint of exactly these tokens: false if there is none.
+  bool erase(std::span<const int32_t> tokens);
 
   /// `kept` is told of each checkpoint that insert() takes from now on.
   void on_insert(std::function<void(std::shared_ptr<const Checkpoint>)> kept) { kept_ = std::move(kept); }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <future>
 
 namespace terrace::engine {
@@ -10,46 +9,40 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// Rows of a prompt whose logits are made together: they take memory.
+constexpr size_t kJudgedRows = 32;
+
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
-}
-
-/// The natural logarithms of the probabilities: of the choice, and of the likeliest tokens.
-void judge(std::span<const float> logits, size_t top, Choice& choice) {
-  const float largest = largest_logit(logits);
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - static_cast<double>(largest));
-  const double norm = static_cast<double>(largest) + std::log(sum);
-  const auto logprob = [&](float logit) { return static_cast<float>(static_cast<double>(logit) - norm); };
-  choice.logprob = logprob(logits[static_cast<size_t>(choice.token)]);
-  if (top == 0) return;
-  Candidates best;
-  best.assign_best(logits, top);
-  for (const Candidate& candidate : best.entries) choice.top.emplace_back(candidate.id, logprob(candidate.logit));
 }
 
 }  // namespace
 
 struct Scheduler::Job {
   uint64_t id = 0;
+  size_t slot = 0;
   GenerationRequest request;
   Sequence sequence;
   std::optional<Sampler> sampler;
   Usage usage;
+  std::vector<Choice> judged;   // tokens of the prompt
   std::vector<int32_t> answer;  // the last one is not in the sequence yet
   std::deque<int32_t> forced;
   size_t next_checkpoint = 0;  // index in the request's
   bool over = false;
   Clock::time_point begun, read;
 
+  bool takes_cached() const { return request.cache && !request.prompt_logprobs; }
   bool reading() const { return sequence.size() < request.prompt.size(); }
   std::span<const int32_t> unread() const { return std::span(request.prompt).subspan(sequence.size()); }
 };
 
-Scheduler::Scheduler(Engine& engine, const SchedulerOptions& options)
+Scheduler::Scheduler(Engine& engine, const SchedulerOptions& options, const SchedulerTotals& before)
     : engine_(engine),
       options_(options),
-      cache_(options.cache_bytes, engine.page_bytes(), engine.info().state_bytes > 0) {
+      cache_(options.cache_bytes, engine.page_bytes(), engine.info().state_bytes > 0),
+      conversations_(options.slots) {
+  status_.totals = before;
   publish();
   thread_ = std::thread([this] { run(); });
 }
@@ -81,7 +74,7 @@ std::vector<uint64_t> Scheduler::submit(std::vector<GenerationRequest> requests)
     ids.push_back(job->id);
     waiting_.push_back(std::move(job));
   }
-  status_.requests += ids.size();
+  status_.totals.requests += ids.size();
   wake_.notify_all();
   return ids;
 }
@@ -122,6 +115,44 @@ void Scheduler::between_steps(const std::function<void(ConversationCache&)>& wor
     wake_.notify_all();
   }
   done.get_future().wait();
+}
+
+Result<std::vector<Checkpoint>> Scheduler::conversation(size_t slot) {
+  std::vector<Checkpoint> found;
+  between_steps([&](ConversationCache& cache) {
+    const auto running =
+        std::find_if(active_.begin(), active_.end(), [&](const JobPtr& job) { return job->slot == slot; });
+    const std::vector<int32_t> tokens = running == active_.end() ? conversations_[slot] : (*running)->sequence.tokens();
+    for (const auto& checkpoint : cache.beginnings(tokens))
+      found.push_back(checkpoint->first(checkpoint->tokens.size()));
+    if (tokens.empty() || (!found.empty() && found.back().tokens.size() == tokens.size())) return;
+    if (running != active_.end()) return found.push_back((*running)->sequence.checkpoint());
+    const auto longer = cache.find(tokens);  // may serve in its place
+    if (longer.length < tokens.size()) return found.clear();
+    found.push_back(longer.checkpoint->first(longer.length));
+  });
+  if (found.empty()) return fail("slot {} has no conversation, or it is not in the cache any more", slot);
+  return found;
+}
+
+Status Scheduler::adopt(size_t slot, std::vector<Checkpoint> conversation) {
+  bool kept = false;
+  between_steps([&](ConversationCache& cache) {
+    const std::vector<int32_t> tokens = conversation.back().tokens;
+    for (Checkpoint& checkpoint : conversation) kept = cache.insert(std::move(checkpoint));
+    if (kept) conversations_[slot] = tokens;
+  });
+  if (!kept) return fail("the conversation is larger than the cache's limit of {} bytes", options_.cache_bytes);
+  return Done{};
+}
+
+size_t Scheduler::forget(size_t slot) {
+  size_t length = 0;
+  between_steps([&](ConversationCache& cache) {
+    const auto tokens = std::exchange(conversations_[slot], {});
+    length = cache.erase(tokens) ? tokens.size() : 0;
+  });
+  return length;
 }
 
 void Scheduler::run() {
@@ -181,7 +212,7 @@ void Scheduler::take_cancelled() {
 
 /// Whether another request is just reading much of what this one begins with.
 bool Scheduler::worth_waiting(const Job& job) const {
-  if (!job.request.cache) return false;
+  if (!job.takes_cached()) return false;
   const std::span<const int32_t> needed = std::span(job.request.prompt).first(job.request.prompt.size() - 1);
   const size_t have = cache_.length_of(needed);
   return std::any_of(active_.begin(), active_.end(), [&](const JobPtr& other) {
@@ -222,11 +253,18 @@ void Scheduler::admit() {
   }
 }
 
+size_t Scheduler::free_slot() const {
+  for (size_t slot = 0;; ++slot) {
+    if (std::none_of(active_.begin(), active_.end(), [&](const JobPtr& job) { return job->slot == slot; })) return slot;
+  }
+}
+
 void Scheduler::begin(Job& job) {
   GenerationRequest& request = job.request;
+  job.slot = free_slot();
   job.begun = Clock::now();
   job.usage.prompt_tokens = request.prompt.size();
-  if (request.cache) {
+  if (job.takes_cached()) {
     // At least one token must be read for its logits.
     const auto found = cache_.find(std::span(request.prompt).first(request.prompt.size() - 1));
     if (found.checkpoint) job.sequence.restore(*found.checkpoint, found.length);
@@ -255,9 +293,13 @@ void Scheduler::plan_reading(std::vector<Advance>& advances, std::vector<Job*>& 
     const auto& kept = job.request.checkpoints;
     if (engine_.info().state_bytes > 0 && job.next_checkpoint < kept.size())
       chunk = chunk.first(std::min(chunk.size(), kept[job.next_checkpoint] - job.sequence.size()));
+    auto logits = chunk.size() == job.unread().size() ? Advance::Logits::last : Advance::Logits::none;
+    if (job.request.prompt_logprobs) {
+      chunk = chunk.first(std::min(chunk.size(), kJudgedRows));
+      logits = Advance::Logits::all;
+    }
     rows -= chunk.size();
-    const bool last = chunk.size() == job.unread().size();
-    advances.push_back({&job.sequence, chunk, last ? Advance::Logits::last : Advance::Logits::none});
+    advances.push_back({&job.sequence, chunk, logits});
     jobs.push_back(&job);
   }
 }
@@ -289,17 +331,36 @@ void Scheduler::step() {
   count_step(seconds, decodes, rows - decodes);
   size_t row = 0;
   for (size_t i = 0; i < jobs.size(); ++i) {
-    if (i >= decodes) after_reading(*jobs[i]);
-    if (advances[i].logits == Advance::Logits::last) take_token(*jobs[i], {logits->row(row++), logits->width});
+    Job& job = *jobs[i];
+    const size_t read = advances[i].tokens.size();
+    if (advances[i].logits == Advance::Logits::all) {
+      judge_prompt(job, job.sequence.size() - read, *logits, row);
+      row += read;
+    } else if (advances[i].logits == Advance::Logits::last) {
+      ++row;
+    }
+    if (i >= decodes) after_reading(job);
+    if (!job.reading()) take_token(job, {logits->row(row - 1), logits->width});
+  }
+}
+
+/// The logits from `row` on are those of the prompt's tokens from the `first`, and judge what comes after each.
+void Scheduler::judge_prompt(Job& job, size_t first, const compute::Rows& logits, size_t row) {
+  const auto& prompt = job.request.prompt;
+  for (size_t next = first + 1; next < prompt.size() && next <= job.sequence.size(); ++next, ++row) {
+    Choice& choice = job.judged.emplace_back();
+    choice.token = prompt[next];
+    judge({logits.row(row), logits.width}, job.request.top_logprobs, choice);
   }
 }
 
 void Scheduler::count_step(double seconds, size_t decodes, size_t prompt_rows) {
   const std::lock_guard lock(mutex_);
-  ++status_.steps;
-  status_.prompt_tokens_read += prompt_rows;
-  status_.completion_tokens += decodes;
-  (prompt_rows > 0 ? status_.prompt_seconds : status_.decode_seconds) += seconds;
+  SchedulerTotals& totals = status_.totals;
+  ++totals.steps;
+  totals.prompt_tokens_read += prompt_rows;
+  totals.completion_tokens += decodes;
+  (prompt_rows > 0 ? totals.prompt_seconds : totals.decode_seconds) += seconds;
 }
 
 void Scheduler::after_reading(Job& job) {
@@ -307,10 +368,13 @@ void Scheduler::after_reading(Job& job) {
   const bool recurrent = engine_.info().state_bytes > 0;
   const bool reached = job.next_checkpoint < kept.size() && job.sequence.size() >= kept[job.next_checkpoint];
   while (job.next_checkpoint < kept.size() && job.sequence.size() >= kept[job.next_checkpoint]) ++job.next_checkpoint;
-  if (recurrent ? reached : !job.reading()) cache_.insert(job.sequence.checkpoint());
+  if ((recurrent ? reached : !job.reading()) && cache_.insert(job.sequence.checkpoint()))
+    job.usage.kept_tokens = job.sequence.size() - job.usage.cached_tokens;
   job.usage.prompt_seconds = seconds_between(job.begun, Clock::now());
-  if (!job.reading()) job.read = Clock::now();
   job.request.listener->reading(job.sequence.size(), job.usage);
+  if (job.reading()) return;
+  job.read = Clock::now();
+  if (job.request.prompt_logprobs) job.request.listener->prompt(std::exchange(job.judged, {}));
 }
 
 void Scheduler::take_token(Job& job, std::span<const float> logits) {
@@ -341,6 +405,7 @@ void Scheduler::take_token(Job& job, std::span<const float> logits) {
 void Scheduler::finish(Job& job, Finish finish) {
   if (job.usage.completion_tokens > 0) job.usage.decode_seconds = seconds_between(job.read, Clock::now());
   if (job.request.cache && job.sequence.size() > job.usage.cached_tokens) cache_.insert(job.sequence.checkpoint());
+  conversations_[job.slot] = job.request.cache ? job.sequence.tokens() : std::vector<int32_t>();
   job.over = true;
   job.request.listener->finished(finish, job.usage);
 }
@@ -358,11 +423,10 @@ void Scheduler::publish() {
   status_.cache_limit = cache_.limit();
   status_.cache_entries = cache_.size();
   status_.slots.assign(options_.slots, {});
-  for (size_t i = 0; i < active_.size(); ++i) {
-    const Job& job = *active_[i];
-    const size_t prompt = job.request.prompt.size();
-    status_.slots[i] = {
-        true, job.id, prompt, std::min(job.sequence.size(), prompt), job.usage.cached_tokens, job.answer.size()};
+  for (const JobPtr& job : active_) {
+    const size_t prompt = job->request.prompt.size();
+    status_.slots[job->slot] = {
+        true, job->id, prompt, std::min(job->sequence.size(), prompt), job->usage.cached_tokens, job->answer.size()};
   }
 }
 

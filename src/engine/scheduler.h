@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/choice.h"
 #include "engine/conversation_cache.h"
 #include "engine/engine.h"
 #include "engine/generator.h"
@@ -29,13 +30,6 @@ class TokenFilter {
   virtual bool ended() = 0;  ///< nothing can follow: the answer is complete
 };
 
-/// A token of an answer, and what the model thought of it before any option changed that.
-struct Choice {
-  int32_t token = 0;
-  float logprob = 0;                           ///< natural; with GenerationRequest::logprobs
-  std::vector<std::pair<int32_t, float>> top;  ///< the likeliest tokens, best first
-};
-
 /// What goes on after a token.
 struct Continuation {
   bool stop = false;
@@ -46,6 +40,7 @@ struct Continuation {
 struct Usage {
   size_t prompt_tokens = 0;
   size_t cached_tokens = 0;  ///< of the prompt, those that were not read again
+  size_t kept_tokens = 0;    ///< of the prompt, those that the cache has kept since
   size_t completion_tokens = 0;
   double prompt_seconds = 0;
   double decode_seconds = 0;
@@ -56,6 +51,8 @@ class GenerationListener {
  public:
   virtual ~GenerationListener() = default;
   virtual void reading(size_t /*done*/, const Usage& /*usage*/) {}  ///< a chunk of the prompt has been read
+  /// The prompt has been read: its tokens from the second on, with GenerationRequest::prompt_logprobs.
+  virtual void prompt(const std::vector<Choice>& /*choices*/) {}
   virtual Continuation token(const Choice& choice) = 0;
   /// The last call unless failed() is: stop (an end-of-turn token, the listener, a filter), length, context, cancelled.
   virtual void finished(Finish finish, const Usage& usage) = 0;
@@ -68,6 +65,7 @@ struct GenerationRequest {
   size_t max_tokens = SIZE_MAX;
   bool ignore_end = false;
   bool logprobs = false;
+  bool prompt_logprobs = false;  ///< all of the prompt is read, whatever the cache has
   size_t top_logprobs = 0;
   std::unique_ptr<TokenFilter> filter;  ///< may be null
   /// Positions of the prompt, ascending, whose state is worth keeping: where other conversations may branch off.
@@ -93,20 +91,25 @@ struct SlotStatus {
   size_t completion_tokens = 0;
 };
 
-/// Figures since the start, and of now.
-struct SchedulerStatus {
-  std::vector<SlotStatus> slots;
-  size_t waiting = 0;
-  size_t cache_bytes = 0, cache_limit = 0, cache_entries = 0;
+/// Figures since the start.
+struct SchedulerTotals {
   uint64_t requests = 0, steps = 0;
   uint64_t prompt_tokens_read = 0, prompt_tokens_cached = 0, completion_tokens = 0;
   double prompt_seconds = 0, decode_seconds = 0;  ///< of the steps that read prompts, and of the others
 };
 
+struct SchedulerStatus {
+  std::vector<SlotStatus> slots;
+  size_t waiting = 0;
+  size_t cache_bytes = 0, cache_limit = 0, cache_entries = 0;
+  SchedulerTotals totals;
+};
+
 /// Owns the thread that runs the engine. All methods are thread-safe.
 class Scheduler {
  public:
-  Scheduler(Engine& engine, const SchedulerOptions& options);
+  /// `before`: what the totals begin with.
+  Scheduler(Engine& engine, const SchedulerOptions& options, const SchedulerTotals& before = {});
   /// Cancels what is left.
   ~Scheduler();
 
@@ -122,6 +125,15 @@ class Scheduler {
   /// Runs `work` on the scheduler's thread between steps, with its cache, and waits for it.
   void between_steps(const std::function<void(ConversationCache&)>& work);
 
+  /// The last conversation of a slot, that of its answer if one is being written: the checkpoints on its way, the
+  /// shortest first, the last with all of its tokens. An error if that is not in the cache any more.
+  Result<std::vector<Checkpoint>> conversation(size_t slot);
+  /// Makes a conversation that slot's last one, with which any slot can go on: an error if the cache cannot hold it.
+  Status adopt(size_t slot, std::vector<Checkpoint> conversation);
+  /// Forgets the slot's last conversation, and returns how many tokens it had; other conversations that begin alike
+  /// stay.
+  size_t forget(size_t slot);
+
  private:
   struct Job;
   using JobPtr = std::unique_ptr<Job>;
@@ -131,11 +143,13 @@ class Scheduler {
   void take_cancelled();
   void admit();
   void begin(Job& job);
+  size_t free_slot() const;
   bool worth_waiting(const Job& job) const;
   void step();
   void count_step(double seconds, size_t decodes, size_t prompt_rows);
   void plan_reading(std::vector<Advance>& advances, std::vector<Job*>& jobs);
   void after_reading(Job& job);
+  static void judge_prompt(Job& job, size_t first, const compute::Rows& logits, size_t row);
   void take_token(Job& job, std::span<const float> logits);
   void finish(Job& job, Finish finish);
   void remove_finished();
@@ -146,7 +160,8 @@ class Scheduler {
   ConversationCache cache_;
   std::vector<JobPtr> active_;
   StepPace pace_;
-  size_t turn_ = 0;  // which of the prompts being read comes next
+  std::vector<std::vector<int32_t>> conversations_;  // the tokens of each slot's last one
+  size_t turn_ = 0;                                  // which of the prompts being read comes next
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable wake_, idle_;

@@ -4,8 +4,10 @@ namespace terrace::serve {
 
 using Kind = text::OutputDelta::Kind;
 
-Answer::Answer(const text::Tokenizer& tokenizer, AnswerOptions options, size_t choice, std::shared_ptr<AnswerSink> sink)
-    : options_(std::move(options)),
+Answer::Answer(const text::Tokenizer& tokenizer, AnswerOptions options, size_t choice, std::shared_ptr<AnswerSink> sink,
+               std::shared_ptr<const void> lease)
+    : lease_(std::move(lease)),
+      options_(std::move(options)),
       decoder_(tokenizer, {.specials = options_.parser.has_value(), .continues = true}),
       stop_(options_.stop),
       choice_(choice),

@@ -25,6 +25,8 @@ class AnswerSink {
  public:
   virtual ~AnswerSink() = default;
   virtual void reading(size_t /*choice*/, size_t /*done*/, const engine::Usage& /*usage*/) {}
+  /// The tokens of the prompt from the second on, if their log-probabilities were asked for.
+  virtual void prompt(size_t /*choice*/, const std::vector<engine::Choice>& /*tokens*/) {}
   /// `tokens` are those that were sampled since the last call, if log-probabilities were asked for.
   virtual void pieces(size_t choice, const std::vector<text::OutputDelta>& deltas,
                       const std::vector<engine::Choice>& tokens) = 0;
@@ -44,14 +46,19 @@ struct AnswerOptions {
 /// One choice's way from the scheduler to its sink.
 class Answer : public engine::GenerationListener {
  public:
-  Answer(const text::Tokenizer& tokenizer, AnswerOptions options, size_t choice, std::shared_ptr<AnswerSink> sink);
+  /// `lease` keeps the model in memory until the answer is over.
+  Answer(const text::Tokenizer& tokenizer, AnswerOptions options, size_t choice, std::shared_ptr<AnswerSink> sink,
+         std::shared_ptr<const void> lease);
 
   void reading(size_t done, const engine::Usage& usage) override { sink_->reading(choice_, done, usage); }
+  void prompt(const std::vector<engine::Choice>& tokens) override { sink_->prompt(choice_, tokens); }
   engine::Continuation token(const engine::Choice& choice) override;
   void finished(engine::Finish finish, const engine::Usage& usage) override;
   void failed(const Error& error) override { sink_->failed({500, error.message}); }
 
  private:
+  std::shared_ptr<const void> lease_;  // the last to go
+
   void emit(std::string_view text);
   void pass_on(std::vector<text::OutputDelta> deltas);
 

@@ -153,10 +153,10 @@ void count_tokens(Service& service, const Call& call, const Json& body) {
 }  // namespace
 
 void add_messages(Router& router, Service& service) {
-  router.add_json("/v1/messages", Dialect::anthropic,
-                  [&service](const Call& call, const Json& body) { messages(service, call, body); });
-  router.add_json("/v1/messages/count_tokens", Dialect::anthropic,
-                  [&service](const Call& call, const Json& body) { count_tokens(service, call, body); });
+  add_model_endpoint(router, service, "/v1/messages", Dialect::anthropic,
+                     [&service](const Call& call, const Json& body) { messages(service, call, body); });
+  add_model_endpoint(router, service, "/v1/messages/count_tokens", Dialect::anthropic,
+                     [&service](const Call& call, const Json& body) { count_tokens(service, call, body); });
 }
 
 }  // namespace terrace::serve

@@ -1,10 +1,8 @@
 #include "serve/cache_files.h"
 
-#define XXH_INLINE_ALL
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cstring>
@@ -17,61 +15,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kMagic[8] = {'t', 'e', 'r', 'r', 'a', 'c', 'e', '1'};
 constexpr size_t kMostWaiting = 32;
-
-/// The beginning of a checkpoint's file. Tokens, the hashes of pages (32 characters each), the state and the hash of
-/// all that (16 bytes) follow.
-struct Header {
-  char magic[8];
-  Fingerprint fingerprint;
-  uint64_t tokens, pages, page_bytes, state_bytes;
-};
-constexpr size_t kHash = 32, kSum = 16;
-
-std::string name_of(XXH128_hash_t hash) { return fmt::format("{:016x}{:016x}", hash.high64, hash.low64); }
-
-std::string hash_of(std::span<const std::byte> bytes) { return name_of(XXH3_128bits(bytes.data(), bytes.size())); }
-
-template <class T>
-std::span<const std::byte> bytes_of(const std::vector<T>& values) {
-  return std::as_bytes(std::span(values));
-}
 
 }  // namespace
 
-Result<Fingerprint> fingerprint_of(const std::string& model_path, const engine::EngineOptions& options,
-                                   const engine::Engine& engine, const std::string& version) {
-  constexpr size_t kBeginning = size_t{4} << 20, kSamples = 256, kSample = 4096;
-  TERRACE_TRY(const auto file, MappedFile::open(model_path));
-  const auto bytes = file.bytes();
-  XXH3_state_t* state = XXH3_createState();
-  XXH3_128bits_reset(state);
-  const auto add = [&](const void* data, size_t size) { XXH3_128bits_update(state, data, size); };
-  const auto beginning = bytes.first(std::min(bytes.size(), kBeginning));
-  add(beginning.data(), beginning.size());
-  for (size_t i = 0; i < kSamples && bytes.size() > kSample; ++i)
-    add(bytes.data() + (bytes.size() - kSample) / kSamples * i, kSample);
-  std::error_code ignored;
-  const auto time = fs::last_write_time(model_path, ignored).time_since_epoch().count();
-  const std::string rest = fmt::format("{} {} {} {} {} {} {} {}", bytes.size(), time, engine.file_bytes(), version,
-                                       options.numeric == engine::Numeric::reference, options.half_kv, options.context,
-                                       engine.info().page_bytes);
-  add(rest.data(), rest.size());
-  const XXH128_hash_t hash = XXH3_128bits_digest(state);
-  XXH3_freeState(state);
-  return Fingerprint{hash.low64, hash.high64};
-}
-
-CacheFiles::CacheFiles(std::string folder, size_t limit, Fingerprint fingerprint, size_t page_bytes)
-    : folder_(std::move(folder)), limit_(limit), fingerprint_(fingerprint), page_bytes_(page_bytes) {}
+CacheFiles::CacheFiles(std::string folder, size_t limit, Fingerprint fingerprint, const RecordLimits& limits)
+    : folder_(std::move(folder)), limit_(limit), fingerprint_(fingerprint), limits_(limits) {}
 
 Result<std::unique_ptr<CacheFiles>> CacheFiles::open(const std::string& folder, size_t limit_bytes,
-                                                     Fingerprint fingerprint, size_t page_bytes) {
+                                                     Fingerprint fingerprint, const RecordLimits& limits) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return fail("{}: cannot be made: {}", folder, error.message());
-  std::unique_ptr<CacheFiles> files(new CacheFiles(folder, limit_bytes, fingerprint, page_bytes));
+  std::unique_ptr<CacheFiles> files(new CacheFiles(folder, limit_bytes, fingerprint, limits));
   TERRACE_CHECK(files->lock());
   files->index();
   files->thread_ = std::thread([raw = files.get()] { raw->run(); });
@@ -108,62 +64,46 @@ void CacheFiles::index() {
     if (path.extension() == ".page" || path.extension() == ".part") pages.push_back(path);
   }
   std::sort(found.begin(), found.end());
-  std::unordered_map<Hash, memory::KvPage> none;
   for (const auto& [time, name] : found) {
-    Entry entry{name, {}, fs::file_size(entry_path(name), ignored)};
-    const auto checkpoint = read(name, entry.pages, nullptr, none);
-    if (!checkpoint) {
-      fmt::print(stderr, "terrace: {} is dropped: {}\n", entry_path(name), checkpoint.error().message);
+    auto record = read(name);
+    if (!record) {
+      fmt::print(stderr, "terrace: {} is dropped: {}\n", entry_path(name), record.error().message);
       fs::remove(entry_path(name), ignored);
       continue;
     }
-    add(std::move(entry));
+    add({name, std::move(record->pages), record->bytes});
   }
   for (const fs::path& page : pages) {
     if (!pages_.contains(page.stem().string())) fs::remove(page, ignored);
   }
 }
 
-/// Reads a checkpoint's file, and with an engine its pages as well.
-Result<engine::Checkpoint> CacheFiles::read(const Hash& name, std::vector<Hash>& pages, engine::Engine* engine,
-                                            std::unordered_map<Hash, memory::KvPage>& known) const {
-  TERRACE_TRY(const std::string text, read_text(entry_path(name), size_t{8} << 30));
-  Header header;
-  if (text.size() < sizeof header + kSum) return fail("it is too short");
-  std::memcpy(&header, text.data(), sizeof header);
-  const size_t rest = text.size() - sizeof header - kSum;
-  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) return fail("it is no file of this program");
-  if (header.fingerprint != fingerprint_) return fail("it is of another model, profile or version");
-  if (header.page_bytes != page_bytes_ || header.tokens > rest / 4 || header.pages > rest / kHash ||
-      header.state_bytes > rest || header.tokens * 4 + header.pages * kHash + header.state_bytes != rest)
-    return fail("its sizes do not add up");
-  const XXH128_hash_t sum = XXH3_128bits(text.data(), text.size() - kSum);
-  if (std::memcmp(&sum, text.data() + text.size() - kSum, kSum) != 0) return fail("its checksum is wrong");
-  engine::Checkpoint checkpoint;
-  const char* from = text.data() + sizeof header;
-  checkpoint.tokens.resize(header.tokens);
-  std::memcpy(checkpoint.tokens.data(), from, header.tokens * 4);
-  from += header.tokens * 4;
-  for (uint64_t i = 0; i < header.pages; ++i, from += kHash) pages.emplace_back(from, kHash);
-  if (header.state_bytes > 0) {
-    checkpoint.state = Buffer(header.state_bytes, Purpose::states);
-    std::memcpy(checkpoint.state.data(), from, header.state_bytes);
-  }
-  for (size_t i = 0; engine && i < pages.size(); ++i) {
-    memory::KvPage& page = known[pages[i]];
+/// Reads a checkpoint's file, without the pages.
+Result<CheckpointRecord> CacheFiles::read(const Hash& name) const {
+  TERRACE_TRY(const auto file, MappedFile::open(entry_path(name)));
+  TERRACE_TRY(auto record, decode_record(file.bytes(), fingerprint_, limits_));
+  if (record.bytes != file.bytes().size()) return fail("its sizes do not add up");
+  return record;
+}
+
+/// Gives a record's checkpoint its pages, of which `known` ones are shared.
+Status CacheFiles::read_pages(CheckpointRecord& record, engine::Engine& engine,
+                              std::unordered_map<Hash, memory::KvPage>& known) const {
+  for (const Hash& name : record.pages) {
+    memory::KvPage& page = known[name];
     if (!page) {
-      TERRACE_TRY(const std::string bytes, read_text(page_path(pages[i]), page_bytes_));
-      if (bytes.size() != page_bytes_ || hash_of(std::as_bytes(std::span(bytes.data(), bytes.size()))) != pages[i]) {
+      TERRACE_TRY(const std::string bytes, read_text(page_path(name), limits_.page_bytes));
+      if (bytes.size() != limits_.page_bytes || hash_name(std::as_bytes(std::span(bytes))) != name) {
         std::error_code ignored;
-        fs::remove(page_path(pages[i]), ignored);  // or it would be taken for written
-        return fail("its page {} is broken", page_path(pages[i]));
+        fs::remove(page_path(name), ignored);  // or it would be taken for written
+        return fail("its page {} is broken", page_path(name));
       }
-      page = engine->new_page();
+      page = engine.new_page();
       std::memcpy(page.get(), bytes.data(), bytes.size());
     }
-    checkpoint.pages.push_back(page);
+    record.checkpoint.pages.push_back(page);
   }
-  return checkpoint;
+  return Done{};
 }
 
 std::vector<engine::Checkpoint> CacheFiles::load(engine::Engine& engine, size_t most_bytes) {
@@ -176,17 +116,17 @@ std::vector<engine::Checkpoint> CacheFiles::load(engine::Engine& engine, size_t 
   std::unordered_map<Hash, memory::KvPage> known;
   size_t bytes = 0;
   for (auto name = names.rbegin(); name != names.rend() && bytes < most_bytes; ++name) {
-    std::vector<Hash> pages;
     const size_t before = known.size();
-    auto checkpoint = read(*name, pages, &engine, known);
-    if (!checkpoint) {
-      fmt::print(stderr, "terrace: {} is dropped: {}\n", entry_path(*name), checkpoint.error().message);
+    auto record = read(*name);
+    const Status status = record ? read_pages(*record, engine, known) : record.error();
+    if (!status) {
+      fmt::print(stderr, "terrace: {} is dropped: {}\n", entry_path(*name), status.error().message);
       const std::lock_guard lock(mutex_);
       forget(*name);
       continue;
     }
-    bytes += checkpoint->state.size() + (known.size() - before) * page_bytes_;
-    loaded.push_back(*std::move(checkpoint));
+    bytes += record->checkpoint.state.size() + (known.size() - before) * limits_.page_bytes;
+    loaded.push_back(std::move(record->checkpoint));
   }
   std::reverse(loaded.begin(), loaded.end());
   return loaded;
@@ -232,23 +172,16 @@ void CacheFiles::run() {
 }
 
 Status CacheFiles::write(const engine::Checkpoint& checkpoint) {
-  Entry entry{hash_of(bytes_of(checkpoint.tokens)), {}, 0};
+  Entry entry{hash_name(std::as_bytes(std::span(checkpoint.tokens))), {}, 0};
   for (const memory::KvPage& page : checkpoint.pages) {
-    const std::span bytes(page.get(), page_bytes_);
-    entry.pages.push_back(hash_of(bytes));
+    const std::span bytes(page.get(), limits_.page_bytes);
+    entry.pages.push_back(hash_name(bytes));
     if (std::error_code ignored; fs::exists(page_path(entry.pages.back()), ignored)) continue;
     TERRACE_TRY(auto file, OutputFile::create(page_path(entry.pages.back())));
     TERRACE_CHECK(file.write(bytes));
     TERRACE_CHECK(file.commit());
   }
-  Header header{{}, fingerprint_, checkpoint.tokens.size(), entry.pages.size(), page_bytes_, checkpoint.state.size()};
-  std::memcpy(header.magic, kMagic, sizeof kMagic);
-  std::string text(reinterpret_cast<const char*>(&header), sizeof header);
-  text.append(reinterpret_cast<const char*>(checkpoint.tokens.data()), checkpoint.tokens.size() * 4);
-  for (const Hash& page : entry.pages) text += page;
-  text.append(reinterpret_cast<const char*>(checkpoint.state.data()), checkpoint.state.size());
-  const XXH128_hash_t sum = XXH3_128bits(text.data(), text.size());
-  text.append(reinterpret_cast<const char*>(&sum), kSum);
+  const std::string text = encode_record(checkpoint, entry.pages, fingerprint_, limits_);
   TERRACE_TRY(auto file, OutputFile::create(entry_path(entry.name)));
   TERRACE_CHECK(file.write(text));
   TERRACE_CHECK(file.commit());
@@ -262,7 +195,7 @@ Status CacheFiles::write(const engine::Checkpoint& checkpoint) {
 /// Takes an entry, whose files are there, into account; one of the same name is younger now.
 void CacheFiles::add(Entry entry) {
   for (const Hash& page : entry.pages) {
-    if (pages_[page]++ == 0) bytes_ += page_bytes_;
+    if (pages_[page]++ == 0) bytes_ += limits_.page_bytes;
   }
   bytes_ += entry.bytes;
   const auto same =
@@ -292,7 +225,7 @@ void CacheFiles::drop_oldest() {
   for (const Hash& page : entry.pages) {
     const auto found = pages_.find(page);
     if (--found->second > 0) continue;
-    bytes_ -= page_bytes_;
+    bytes_ -= limits_.page_bytes;
     pages_.erase(found);
     fs::remove(page_path(page), ignored);
   }

@@ -11,29 +11,17 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/engine.h"
+#include "serve/checkpoint_record.h"
 
 namespace terrace::serve {
-
-/// What keys and values depend on besides the tokens.
-struct Fingerprint {
-  uint64_t low = 0, high = 0;
-  bool operator==(const Fingerprint&) const = default;
-};
-
-/// Of the model's file (its size and time, its beginning and samples of the rest), the numeric profile, the type of
-/// keys and values, and the program's version.
-Result<Fingerprint> fingerprint_of(const std::string& model_path, const engine::EngineOptions& options,
-                                   const engine::Engine& engine, const std::string& version);
 
 /// A folder with a file per checkpoint and one per KV page. Pages are named by their contents, so checkpoints share
 /// them, and each file appears whole or not at all. All that is read is checked; what is broken or of another model is
 /// dropped. The oldest checkpoints go when the folder is larger than its limit. One process at a time uses a folder.
 class CacheFiles {
  public:
-  /// `page_bytes`: Engine::page_bytes().
   static Result<std::unique_ptr<CacheFiles>> open(const std::string& folder, size_t limit_bytes,
-                                                  Fingerprint fingerprint, size_t page_bytes);
+                                                  Fingerprint fingerprint, const RecordLimits& limits);
   /// Writes what is still waiting.
   ~CacheFiles();
 
@@ -52,14 +40,15 @@ class CacheFiles {
     std::vector<Hash> pages;
     size_t bytes = 0;  ///< of its own file
   };
-  CacheFiles(std::string folder, size_t limit, Fingerprint fingerprint, size_t page_bytes);
+  CacheFiles(std::string folder, size_t limit, Fingerprint fingerprint, const RecordLimits& limits);
 
   std::string entry_path(const Hash& name) const { return folder_ + "/" + name + ".conversation"; }
   std::string page_path(const Hash& name) const { return folder_ + "/" + name + ".page"; }
   Status lock();
   void index();
-  Result<engine::Checkpoint> read(const Hash& name, std::vector<Hash>& pages, engine::Engine* engine,
-                                  std::unordered_map<Hash, memory::KvPage>& known) const;
+  Result<CheckpointRecord> read(const Hash& name) const;
+  Status read_pages(CheckpointRecord& record, engine::Engine& engine,
+                    std::unordered_map<Hash, memory::KvPage>& known) const;
   void run();
   Status write(const engine::Checkpoint& checkpoint);
   void add(Entry entry);
@@ -69,7 +58,7 @@ class CacheFiles {
   std::string folder_;
   size_t limit_;
   Fingerprint fingerprint_;
-  size_t page_bytes_;
+  RecordLimits limits_;
   int lock_ = -1;
 
   mutable std::mutex mutex_;  // guards what follows

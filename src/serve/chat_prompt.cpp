@@ -102,9 +102,8 @@ std::optional<Refusal> render(const Service& service, const ChatRequest& request
   }
   if (request.messages.empty()) return Refusal{400, "is empty", "messages"};
   Json messages = request.messages;
-  if (service.options().drop_volatile_lines) {
-    for (const std::string& note : settle_volatile_lines(messages)) fmt::print(stderr, "terrace: {}\n", note);
-  }
+  for (const std::string& note : settle_volatile_lines(messages, service.options().keep_volatile_lines))
+    fmt::print(stderr, "terrace: {}\n", note);
   const Parts parts = split(messages);
   const Renderer renderer(service, request);
   const auto chat = renderer.prepare(parts.messages, request);

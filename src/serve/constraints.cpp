@@ -46,7 +46,7 @@ namespace {
 template <class Compile>
 std::optional<Refusal> follow(const Service& service, const std::string& key, Compile compile, const std::string& path,
                               Submission& submission) {
-  GrammarStore& store = service.grammars();
+  GrammarStore& store = service.model().grammars;
   auto compiled = store.find(key);
   if (!compiled) {
     auto grammar = compile();

@@ -6,6 +6,12 @@
 
 namespace terrace::serve {
 
+/// Runs `work` with the model in memory, at once or after it has been loaded; else the call is refused.
+void with_model(const Service& service, const Call& call, Dialect dialect, std::function<void()> work);
+/// POST with a JSON object, for which the model is in memory.
+void add_model_endpoint(Router& router, const Service& service, std::string path, Dialect dialect,
+                        JsonEndpoint endpoint);
+
 /// /v1/completions.
 void add_completions(Router& router, Service& service);
 /// /v1/chat/completions.
@@ -18,6 +24,8 @@ void add_embeddings(Router& router, Service& service);
 void add_messages(Router& router, Service& service);
 /// /tokenize, /detokenize, /apply-template.
 void add_texts(Router& router, Service& service);
+/// What can be done with /slots/N: ?action=save, restore and erase.
+void add_slots(Router& router, Service& service);
 /// /health, /v1/models, /v1/status, /metrics, /props, /slots.
 void add_monitor(Router& router, Service& service);
 

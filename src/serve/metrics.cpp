@@ -64,6 +64,7 @@ class ObservedSink : public AnswerSink {
   ObservedSink(std::shared_ptr<AnswerSink> to, MetricFigures& figures) : to_(std::move(to)), figures_(figures) {}
 
   void reading(size_t choice, size_t done, const engine::Usage& usage) override { to_->reading(choice, done, usage); }
+  void prompt(size_t choice, const std::vector<engine::Choice>& tokens) override { to_->prompt(choice, tokens); }
   void pieces(size_t choice, const std::vector<text::OutputDelta>& deltas,
               const std::vector<engine::Choice>& tokens) override {
     (begun_ ? figures_.between_tokens : figures_.first_token).Observe(seconds_since(last_));

@@ -8,19 +8,17 @@ namespace terrace::serve {
 namespace {
 
 Json model_json(const Service& service) {
-  const ServedModel& model = service.model();
-  return {{"id", service.name()},
-          {"object", "model"},
-          {"created", service.created()},
-          {"owned_by", "terrace"},
-          {"meta",
-           {{"architecture", model.engine->info().architecture},
-            {"name", model.engine->info().name},
-            {"n_vocab", model.engine->info().vocabulary},
-            {"n_ctx", model.engine->context()},
-            {"n_ctx_train", model.engine->info().trained_context},
-            {"n_embd", model.engine->info().hidden},
-            {"size", model.engine->file_bytes()}}}};
+  Json made = {{"id", service.name()}, {"object", "model"}, {"created", service.created()}, {"owned_by", "terrace"}};
+  const auto card = service.keeper().card();
+  if (!card) return made;  // not loaded yet
+  made["meta"] = {{"architecture", card->info.architecture},
+                  {"name", card->info.name},
+                  {"n_vocab", card->info.vocabulary},
+                  {"n_ctx", card->context},
+                  {"n_ctx_train", card->info.trained_context},
+                  {"n_embd", card->info.hidden},
+                  {"size", card->file_bytes}};
+  return made;
 }
 
 Json slot_json(const engine::SlotStatus& slot, size_t index, size_t context) {
@@ -34,9 +32,12 @@ Json slot_json(const engine::SlotStatus& slot, size_t index, size_t context) {
           {"next_token", {{"n_decoded", slot.completion_tokens}}}};
 }
 
-Json slots_json(const engine::SchedulerStatus& status, size_t context) {
+Json slots_json(const Service& service) {
+  const engine::SchedulerStatus status = service.keeper().status();
+  const auto card = service.keeper().card();
   Json slots = Json::array();
-  for (size_t i = 0; i < status.slots.size(); ++i) slots.push_back(slot_json(status.slots[i], i, context));
+  for (size_t i = 0; i < status.slots.size(); ++i)
+    slots.push_back(slot_json(status.slots[i], i, card ? card->context : 0));
   return slots;
 }
 
@@ -47,44 +48,51 @@ Json memory_json(const engine::SchedulerStatus& status) {
   return memory;
 }
 
+Json totals_json(const engine::SchedulerTotals& totals) {
+  return {{"requests", totals.requests},
+          {"steps", totals.steps},
+          {"prompt_tokens_read", totals.prompt_tokens_read},
+          {"prompt_tokens_cached", totals.prompt_tokens_cached},
+          {"completion_tokens", totals.completion_tokens},
+          {"prompt_seconds", totals.prompt_seconds},
+          {"decode_seconds", totals.decode_seconds}};
+}
+
 Json status_json(const Service& service) {
-  const ServedModel& model = service.model();
-  const engine::SchedulerStatus status = model.scheduler->status();
-  const model::ModelInfo& info = model.engine->info();
-  return {
+  const ServiceOptions& options = service.options();
+  const engine::SchedulerStatus status = service.keeper().status();
+  Json made = {
       {"model", model_json(service)},
-      {"version", service.options().version},
-      {"numeric_profile", service.options().engine.numeric == engine::Numeric::reference ? "reference" : "standard"},
-      {"kv_type", service.options().engine.half_kv ? "f16" : "f32"},
-      {"instruction_set", model.engine->backend().instruction_set()},
-      {"threads", model.engine->backend().threads()},
-      {"chat_format", model.format.name},
-      {"token_bytes",
-       {{"dense", info.token_bytes.dense},
-        {"experts", info.token_bytes.experts},
-        {"head", info.token_bytes.head},
-        {"state", info.state_bytes},
-        {"kv_per_position", info.page_bytes / compute::kAttentionBlock}}},
+      {"loaded", service.keeper().loaded()},
+      {"version", options.version},
+      {"numeric_profile", options.engine.numeric == engine::Numeric::reference ? "reference" : "standard"},
+      {"kv_type", options.engine.half_kv ? "f16" : "f32"},
       {"memory", memory_json(status)},
       {"cache",
        {{"bytes", status.cache_bytes}, {"limit", status.cache_limit}, {"conversations", status.cache_entries}}},
-      {"queue", {{"waiting", status.waiting}, {"limit", service.options().scheduler.queue_limit}}},
-      {"slots", slots_json(status, model.engine->context())},
-      {"totals",
-       {{"requests", status.requests},
-        {"steps", status.steps},
-        {"prompt_tokens_read", status.prompt_tokens_read},
-        {"prompt_tokens_cached", status.prompt_tokens_cached},
-        {"completion_tokens", status.completion_tokens},
-        {"prompt_seconds", status.prompt_seconds},
-        {"decode_seconds", status.decode_seconds}}}};
+      {"queue", {{"waiting", status.waiting}, {"limit", options.scheduler.queue_limit}}},
+      {"slots", slots_json(service)},
+      {"totals", totals_json(status.totals)}};
+  const auto card = service.keeper().card();
+  if (!card) return made;
+  const model::ModelInfo& info = card->info;
+  made["instruction_set"] = card->instruction_set;
+  made["threads"] = card->threads;
+  made["chat_format"] = card->chat_format;
+  made["token_bytes"] = {{"dense", info.token_bytes.dense},
+                         {"experts", info.token_bytes.experts},
+                         {"head", info.token_bytes.head},
+                         {"state", info.state_bytes},
+                         {"kv_per_position", info.page_bytes / compute::kAttentionBlock}};
+  return made;
 }
 
 Json props_json(const Service& service) {
-  const ServedModel& model = service.model();
   const engine::SamplerOptions& sampler = service.options().sampler;
+  const auto found = service.keeper().card();
+  const ModelCard card = found ? *found : ModelCard();
   return {{"default_generation_settings",
-           {{"n_ctx", model.engine->context()},
+           {{"n_ctx", card.context},
             {"params",
              {{"temperature", sampler.temperature},
               {"top_k", sampler.top_k},
@@ -96,10 +104,11 @@ Json props_json(const Service& service) {
           {"total_slots", service.options().scheduler.slots},
           {"model_alias", service.name()},
           {"model_path", service.options().model_path},
-          {"chat_template", model.template_source},
+          {"chat_template", card.chat_template},
           {"modalities", {{"vision", false}, {"audio", false}}},
-          {"bos_token", text::template_variables(model.tokenizer()).value("bos_token", "")},
-          {"eos_token", text::template_variables(model.tokenizer()).value("eos_token", "")},
+          {"bos_token", card.bos_token},
+          {"eos_token", card.eos_token},
+          {"is_sleeping", !service.keeper().loaded()},
           {"build_info", "terrace " + service.options().version}};
 }
 
@@ -114,8 +123,7 @@ void add_monitor(Router& router, Service& service) {
   get("/v1/health", health, /*open=*/true);
   get("/v1/status", status_json);
   get("/props", props_json);
-  get("/slots",
-      [](const Service& s) { return slots_json(s.model().scheduler->status(), s.model().engine->context()); });
+  get("/slots", slots_json);
   const auto models = [](const Service& s) { return Json{{"object", "list"}, {"data", Json::array({model_json(s)})}}; };
   get("/v1/models", models);
   get("/models", models);
@@ -126,7 +134,7 @@ void add_monitor(Router& router, Service& service) {
   });
   router.add("GET", "/metrics", [&service](const Call& call) {
     call.responder->send({.type = "text/plain; version=0.0.4; charset=utf-8",
-                          .body = service.metrics().text(service.model().scheduler->status())});
+                          .body = service.metrics().text(service.keeper().status())});
   });
 }
 

@@ -151,8 +151,8 @@ void chat(Service& service, const Call& call, const Json& body) {
 
 void add_chat_completions(Router& router, Service& service) {
   for (const char* path : {"/v1/chat/completions", "/chat/completions"}) {
-    router.add_json(path, Dialect::openai,
-                    [&service](const Call& call, const Json& body) { chat(service, call, body); });
+    add_model_endpoint(router, service, path, Dialect::openai,
+                       [&service](const Call& call, const Json& body) { chat(service, call, body); });
   }
 }
 

@@ -1,6 +1,9 @@
 // POST /v1/completions (https://platform.openai.com/docs/api-reference/completions).
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "serve/constraints.h"
 #include "serve/endpoints.h"
 #include "serve/generation_fields.h"
@@ -17,7 +20,12 @@ struct CompletionRequest {
   std::vector<std::vector<int32_t>> prompts;
   bool echo = false;
   std::optional<size_t> logprobs;
+
+  bool judges_prompts() const { return echo && logprobs; }
 };
+
+/// Of judged tokens and the likeliest ones beside each, in a reply: they take memory.
+constexpr size_t kMaximumJudged = 1'000'000;
 
 std::optional<std::vector<int32_t>> tokens_of(const Json& list, const std::string& path, size_t vocabulary,
                                               std::optional<Refusal>& problem) {
@@ -79,16 +87,22 @@ class CompletionReply : public Reply {
         texts_(choices_.size()),
         offsets_(choices_.size()) {
     if (!request.echo) return;
-    for (size_t i = 0; i < texts_.size(); ++i)
-      texts_[i] =
-          service.model().tokenizer().decode(request.prompts[i / request.generation.choices], /*specials=*/true);
+    for (size_t i = 0; i < texts_.size(); ++i) {
+      const std::vector<int32_t>& prompt = request.prompts[i / request.generation.choices];
+      texts_[i] = service.model().tokenizer().decode(prompt, /*specials=*/true);
+      if (request.judges_prompts()) first_.push_back(prompt.front());
+    }
   }
 
  protected:
   void stream_begin() override {
+    if (!first_.empty()) return;  // with their log-probabilities, when those are known
     for (size_t i = 0; i < texts_.size(); ++i) {
       if (!texts_[i].empty()) write(event(chunk(i, texts_[i], nullptr, nullptr)));
     }
+  }
+  void stream_prompt(size_t choice) override {
+    write(event(chunk(choice, texts_[choice], logprobs(choice, judged_prompt(choice)), nullptr)));
   }
   void stream_reading(size_t done, const engine::Usage& usage) override {
     Json progress = body();
@@ -118,9 +132,11 @@ class CompletionReply : public Reply {
     Json all = body();
     all["choices"] = Json::array();
     for (size_t i = 0; i < choices_.size(); ++i) {
+      std::vector<engine::Choice> tokens = judged_prompt(i);
+      tokens.insert(tokens.end(), choices_[i].tokens.begin(), choices_[i].tokens.end());
       all["choices"].push_back({{"text", texts_[i] + choices_[i].output.content},
                                 {"index", i},
-                                {"logprobs", logprobs(i, choices_[i].tokens)},
+                                {"logprobs", logprobs(i, tokens)},
                                 {"finish_reason", openai_finish_reason(*choices_[i].ending)}});
     }
     all["usage"] = openai_usage(usage());
@@ -137,6 +153,13 @@ class CompletionReply : public Reply {
     made["choices"] = {{{"text", text}, {"index", choice}, {"logprobs", logprobs}, {"finish_reason", finish}}};
     return made;
   }
+  /// The tokens of an echoed prompt, if they are judged. Nothing comes before the first, so it has no probability.
+  std::vector<engine::Choice> judged_prompt(size_t choice) const {
+    if (first_.empty()) return {};
+    std::vector<engine::Choice> tokens = {{first_[choice], NAN, {}}};
+    tokens.insert(tokens.end(), choices_[choice].prompt.begin(), choices_[choice].prompt.end());
+    return tokens;
+  }
   Json logprobs(size_t choice, const std::vector<engine::Choice>& tokens) {
     if (!top_) return nullptr;
     Json texts = Json::array(), values = Json::array(), tops = Json::array(), offsets = Json::array();
@@ -148,9 +171,12 @@ class CompletionReply : public Reply {
       Json top = Json::object();
       for (const auto& [id, logprob] : token.top)
         top[text::utf8_lossy(tokenizer.token_bytes(id))] = logprob_json(logprob);
-      tops.push_back(std::move(top));
+      tops.push_back(std::isnan(token.logprob) ? Json(nullptr) : std::move(top));
       offsets.push_back(offsets_[choice]);
-      offsets_[choice] += text.size();
+      // In characters, as Python counts them: a token may hold a part of one.
+      const std::string_view bytes = tokenizer.token_bytes(token.token);
+      offsets_[choice] +=
+          static_cast<size_t>(std::count_if(bytes.begin(), bytes.end(), [](char c) { return (c & 0xC0) != 0x80; }));
     }
     return {{"tokens", texts}, {"token_logprobs", values}, {"top_logprobs", tops}, {"text_offset", offsets}};
   }
@@ -159,8 +185,21 @@ class CompletionReply : public Reply {
   bool include_usage_;
   std::optional<size_t> top_;
   std::vector<std::string> texts_;  ///< before the answers: the echoed prompts
+  std::vector<int32_t> first_;      ///< tokens of the prompts that are judged
   std::vector<size_t> offsets_;
 };
+
+void check_judged(const Fields& fields, const CompletionRequest& request) {
+  if (!request.judges_prompts()) return;
+  size_t tokens = 0;
+  for (const auto& prompt : request.prompts) tokens += prompt.size();
+  const size_t judged = tokens * request.generation.choices * (1 + *request.logprobs);
+  if (judged > kMaximumJudged) {
+    fields.refuse("echo", fmt::format("with these logprobs would give {} log-probabilities of prompts; at most {} are "
+                                      "possible. Send fewer or shorter prompts",
+                                      judged, kMaximumJudged));
+  }
+}
 
 void complete(Service& service, const Call& call, const Json& body) {
   std::optional<Refusal> problem;
@@ -171,9 +210,8 @@ void complete(Service& service, const Call& call, const Json& body) {
   fields.read("logprobs", request.logprobs, size_t{0}, size_t{20});
   if (fields.has("suffix"))
     fields.refuse("suffix", "is not supported: this server does not fill in the middle of a text. Leave it out");
-  if (request.echo && request.logprobs)
-    fields.refuse("echo", "together with logprobs is not supported: log-probabilities of prompts are not computed");
   read_prompts(fields, service, request, problem);
+  check_judged(fields, request);
   if (problem) return call.refuse(*problem);
   Submission submission;
   if (auto refusal = constrain(service, request.generation, submission)) return call.refuse(*refusal);
@@ -181,6 +219,7 @@ void complete(Service& service, const Call& call, const Json& body) {
   apply(request.generation, submission);
   submission.max_tokens = request.generation.max_tokens.value_or(16);
   submission.top_logprobs = request.logprobs.value_or(0);
+  submission.prompt_logprobs = request.judges_prompts();
   submission.client = call.client();
   submission.answer = [stop = request.generation.stop, logprobs = request.logprobs.has_value()] {
     return AnswerOptions{.stop = stop, .logprobs = logprobs};
@@ -192,8 +231,8 @@ void complete(Service& service, const Call& call, const Json& body) {
 }  // namespace
 
 void add_completions(Router& router, Service& service) {
-  router.add_json("/v1/completions", Dialect::openai,
-                  [&service](const Call& call, const Json& body) { complete(service, call, body); });
+  add_model_endpoint(router, service, "/v1/completions", Dialect::openai,
+                     [&service](const Call& call, const Json& body) { complete(service, call, body); });
 }
 
 }  // namespace terrace::serve

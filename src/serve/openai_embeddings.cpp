@@ -125,8 +125,8 @@ void embeddings(Service& service, const Call& call, const Json& body) {
 }  // namespace
 
 void add_embeddings(Router& router, Service& service) {
-  router.add_json("/v1/embeddings", Dialect::openai,
-                  [&service](const Call& call, const Json& body) { embeddings(service, call, body); });
+  add_model_endpoint(router, service, "/v1/embeddings", Dialect::openai,
+                     [&service](const Call& call, const Json& body) { embeddings(service, call, body); });
 }
 
 }  // namespace terrace::serve

@@ -122,7 +122,7 @@ class ResponsesReply : public Reply {
   Json usage_json() const {
     const engine::Usage sum = usage();
     return {{"input_tokens", sum.prompt_tokens},
-            {"input_tokens_details", {{"cached_tokens", sum.cached_tokens}}},
+            {"input_tokens_details", {{"cached_tokens", sum.cached_tokens}, {"cache_write_tokens", sum.kept_tokens}}},
             {"output_tokens", sum.completion_tokens},
             {"output_tokens_details",
              {{"reasoning_tokens", choices_[0].ending ? choices_[0].ending->reasoning_tokens : 0}}},
@@ -187,8 +187,8 @@ Refusal unknown(const std::string& id) {
 
 void add_responses(Router& router, Service& service) {
   const auto store = std::make_shared<ResponseStore>();
-  router.add_json("/v1/responses", Dialect::openai,
-                  [&service, store](const Call& call, const Json& body) { respond(service, store, call, body); });
+  add_model_endpoint(router, service, "/v1/responses", Dialect::openai,
+                     [&service, store](const Call& call, const Json& body) { respond(service, store, call, body); });
   router.add("GET", "/v1/responses/*", [store](const Call& call) {
     const auto found = store->response(call.tail);
     found ? call.send(*found) : call.refuse(unknown(call.tail));

@@ -12,10 +12,11 @@ double per_second(size_t count, double seconds) { return seconds > 0 ? static_ca
 }  // namespace
 
 Json openai_usage(const engine::Usage& usage) {
-  return {{"prompt_tokens", usage.prompt_tokens},
-          {"completion_tokens", usage.completion_tokens},
-          {"total_tokens", usage.prompt_tokens + usage.completion_tokens},
-          {"prompt_tokens_details", {{"cached_tokens", usage.cached_tokens}}}};
+  return {
+      {"prompt_tokens", usage.prompt_tokens},
+      {"completion_tokens", usage.completion_tokens},
+      {"total_tokens", usage.prompt_tokens + usage.completion_tokens},
+      {"prompt_tokens_details", {{"cached_tokens", usage.cached_tokens}, {"cache_write_tokens", usage.kept_tokens}}}};
 }
 
 Json timings(const engine::Usage& usage) {

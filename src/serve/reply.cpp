@@ -34,6 +34,12 @@ void Reply::reading(size_t choice, size_t done, const engine::Usage& usage) {
   write(event_comment(fmt::format("reading the prompt: {} of {} tokens", done, usage.prompt_tokens)));
 }
 
+void Reply::prompt(size_t choice, const std::vector<engine::Choice>& tokens) {
+  choices_[choice].prompt = tokens;
+  begin();
+  if (options_.stream) stream_prompt(choice);
+}
+
 void Reply::pieces(size_t choice, const std::vector<text::OutputDelta>& deltas,
                    const std::vector<engine::Choice>& tokens) {
   GatheredChoice& gathered = choices_[choice];

@@ -12,7 +12,8 @@ namespace terrace::serve {
 struct GatheredChoice {
   text::ParsedOutput output;
   std::vector<std::string> call_ids;
-  std::vector<engine::Choice> tokens;  ///< with log-probabilities
+  std::vector<engine::Choice> prompt;  ///< its tokens from the second on, with log-probabilities
+  std::vector<engine::Choice> tokens;  ///< the same of the answer
   std::optional<Ending> ending;
   engine::Usage usage;
 };
@@ -29,6 +30,7 @@ class Reply : public AnswerSink {
   Reply(const Service& service, ResponderPtr responder, ReplyOptions options, Dialect dialect);
 
   void reading(size_t choice, size_t done, const engine::Usage& usage) override;
+  void prompt(size_t choice, const std::vector<engine::Choice>& tokens) override;
   void pieces(size_t choice, const std::vector<text::OutputDelta>& deltas,
               const std::vector<engine::Choice>& tokens) override;
   void finished(size_t choice, const Ending& ending, const engine::Usage& usage) override;
@@ -41,6 +43,7 @@ class Reply : public AnswerSink {
   /// The stream's events, if it is one.
   virtual void stream_begin() {}
   virtual void stream_reading(size_t /*done*/, const engine::Usage& /*usage*/) {}
+  virtual void stream_prompt(size_t /*choice*/) {}
   virtual void stream_delta(size_t /*choice*/, const text::OutputDelta& /*delta*/,
                             const std::vector<engine::Choice>& /*tokens*/) {}
   /// Tokens that wrote nothing.

@@ -44,22 +44,24 @@ void Router::add(std::string method, std::string path, Endpoint endpoint, bool o
   routes_.push_back({std::move(method), std::move(path), std::move(endpoint), open});
 }
 
-void Router::add_json(std::string path, Dialect dialect, std::function<void(const Call&, const Json&)> endpoint) {
-  add("POST", std::move(path), [dialect, endpoint = std::move(endpoint)](const Call& call) {
-    const auto body = parse_json(call.request->body);
-    if (!body) return call.refuse({400, "the body is " + body.error().message}, dialect);
-    if (!body->is_object()) return call.refuse({400, "the body must be a JSON object"}, dialect);
-    endpoint(call, *body);
-  });
+void read_body(const Call& call, Dialect dialect, const JsonEndpoint& endpoint) {
+  const auto body = parse_json(call.request->body);
+  if (!body) return call.refuse({400, "the body is " + body.error().message}, dialect);
+  if (!body->is_object()) return call.refuse({400, "the body must be a JSON object"}, dialect);
+  endpoint(call, *body);
+}
+
+void answer_faults(const Call& call, Dialect dialect, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "terrace: a fault in {} {}: {}\n", call.request->method, call.request->path, error.what());
+    call.refuse({500, "the server has a fault here; its log says more"}, dialect);
+  }
 }
 
 void Router::handle(const RequestPtr& request, const ResponderPtr& responder) const {
-  try {
-    dispatch(request, responder);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "terrace: a fault in {} {}: {}\n", request->method, request->path, error.what());
-    responder->send(error_response({500, "the server has a fault here; its log says more"}, dialect_of(request->path)));
-  }
+  answer_faults({request, responder, ""}, dialect_of(request->path), [&] { dispatch(request, responder); });
 }
 
 void Router::dispatch(const RequestPtr& request, const ResponderPtr& plain) const {

@@ -27,6 +27,13 @@ struct Call {
   }
 };
 using Endpoint = std::function<void(const Call&)>;
+using JsonEndpoint = std::function<void(const Call&, const Json&)>;
+
+/// Calls `endpoint` with the body, which must be a JSON object.
+void read_body(const Call& call, Dialect dialect, const JsonEndpoint& endpoint);
+
+/// Runs `work`; a fault of the program in it ends the request with status 500, and is logged.
+void answer_faults(const Call& call, Dialect dialect, const std::function<void()>& work);
 
 class Router {
  public:
@@ -34,10 +41,7 @@ class Router {
 
   /// `path` may end with * for any further part. Open endpoints need no key.
   void add(std::string method, std::string path, Endpoint endpoint, bool open = false);
-  /// The same for an endpoint that takes a JSON object as its body.
-  void add_json(std::string path, Dialect dialect, std::function<void(const Call&, const Json&)> endpoint);
   /// Answers, or refuses: thread-safe once all endpoints are added.
-  /// A fault of the program ends the request with status 500, and is logged.
   void handle(const RequestPtr& request, const ResponderPtr& responder) const;
   Access& access() { return access_; }
   const Access& access() const { return access_; }

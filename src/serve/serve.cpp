@@ -35,6 +35,7 @@ Result<std::unique_ptr<Server>> Server::start(ServeOptions options) {
   add_embeddings(router, *impl->service);
   add_messages(router, *impl->service);
   add_texts(router, *impl->service);
+  add_slots(router, *impl->service);
   add_monitor(router, *impl->service);
   add_app(router, impl->chats.get());
   const auto handle = [&router](const RequestPtr& request, const ResponderPtr& responder) {

@@ -26,57 +26,22 @@ Result<std::unique_ptr<Service>> Service::create(ServiceOptions options) {
   service->name_ = service->options_.alias.empty() ? std::filesystem::path(service->options_.model_path).stem().string()
                                                    : service->options_.alias;
   service->created_ = unix_seconds();
-  TERRACE_CHECK(service->load());
+  if (const std::string& folder = service->options_.slot_folder; !folder.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) return fail("{}: cannot be made: {}", folder, error.message());
+  }
+  TERRACE_TRY(service->keeper_, ModelKeeper::create(service->options_));
   return service;
 }
 
-Status Service::load() {
-  auto model = std::make_unique<ServedModel>();
-  TERRACE_TRY(model->engine, engine::Engine::load(options_.model_path, options_.engine));
-  if (!model->engine->tokenizer())
-    return fail("{}: the model file has no vocabulary, so it cannot be served", options_.model_path);
-  model->template_source = options_.chat_template;
-  if (model->template_source.empty()) {
-    TERRACE_TRY(model->template_source, model->engine->metadata().string_or("tokenizer.chat_template", ""));
-  }
-  if (!model->template_source.empty()) {
-    TERRACE_TRY(model->chat_template, text::ChatTemplate::parse(model->template_source));
-    text::ChatStyle style = text::chat_style(*model->chat_template, model->template_source, &model->tokenizer(),
-                                             text::template_variables(model->tokenizer()));
-    model->format = std::move(style.format);
-    model->traits = style.traits;
-  }
-  model->vocabulary = text::TokenVocabulary::create(model->tokenizer());
-  model->scheduler = std::make_unique<engine::Scheduler>(*model->engine, options_.scheduler);
-  TERRACE_CHECK(open_cache(*model));
-  model_ = std::move(model);
-  return Done{};
-}
-
-/// Takes over the conversations of the server before, and keeps this one's.
-Status Service::open_cache(ServedModel& model) const {
-  if (options_.cache_folder.empty()) return Done{};
-  TERRACE_TRY(const Fingerprint fingerprint,
-              fingerprint_of(options_.model_path, options_.engine, *model.engine, options_.version));
-  TERRACE_TRY(model.cache_files, CacheFiles::open(options_.cache_folder, options_.cache_disk_bytes, fingerprint,
-                                                  model.engine->page_bytes()));
-  auto kept = model.cache_files->load(*model.engine, options_.scheduler.cache_bytes);
-  model.scheduler->between_steps([&](engine::ConversationCache& cache) {
-    for (engine::Checkpoint& checkpoint : kept) cache.insert(std::move(checkpoint));
-    cache.on_insert([files = model.cache_files.get()](std::shared_ptr<const engine::Checkpoint> checkpoint) {
-      files->save(std::move(checkpoint));
-    });
-  });
-  return Done{};
-}
-
 std::vector<int32_t> Service::tokenize(std::string_view text) const {
-  return model_->tokenizer().encode(text, {.parse_special = true});
+  return model().tokenizer().encode(text, {.parse_special = true});
 }
 
 /// How many tokens may be generated after a prompt.
 std::optional<Refusal> Service::check_length(size_t prompt, std::optional<size_t> asked, size_t& most) const {
-  const size_t context = model_->engine->context();
+  const size_t context = model().engine->context();
   if (prompt == 0) return Refusal{400, "the prompt is empty"};
   if (prompt > context) {
     return Refusal{400,
@@ -97,7 +62,8 @@ std::optional<Refusal> Service::check_length(size_t prompt, std::optional<size_t
 
 std::optional<Refusal> Service::submit(Submission submission, const std::shared_ptr<AnswerSink>& sink,
                                        const ResponderPtr& responder) {
-  ServedModel& model = *model_;
+  ServedModel& model = this->model();
+  const Lease lease = keeper_->lease();
   if (auto valid = engine::validate(submission.sampler, model.engine->info().vocabulary); !valid)
     return Refusal{400, valid.error().message};
   std::vector<engine::GenerationRequest> requests;
@@ -116,20 +82,19 @@ std::optional<Refusal> Service::submit(Submission submission, const std::shared_
       request.checkpoints = submission.checkpoints;
       request.client = submission.client;
       request.top_logprobs = submission.top_logprobs;
+      request.prompt_logprobs = submission.prompt_logprobs;
       if (submission.filter) request.filter = submission.filter();
       AnswerOptions answer = submission.answer();
       request.logprobs = answer.logprobs;
-      request.listener =
-          std::make_shared<Answer>(model.tokenizer(), std::move(answer), requests.size(), metrics_.observed(sink));
+      request.listener = std::make_shared<Answer>(model.tokenizer(), std::move(answer), requests.size(),
+                                                  metrics_.observed(sink), lease);
       requests.push_back(std::move(request));
     }
   }
   const auto ids = model.scheduler->submit(std::move(requests));
   if (ids.empty())
     return Refusal{503, "the server is busy: all slots are taken and the queue is full; try again", "", "overloaded"};
-  responder->on_close([&scheduler = *model.scheduler, ids] {
-    for (const uint64_t id : ids) scheduler.cancel(id);
-  });
+  responder->on_close([&keeper = *keeper_, load = keeper_->load_number(), ids] { keeper.cancel(load, ids); });
   return std::nullopt;
 }
 

@@ -63,8 +63,8 @@ void apply_template(Service& service, const Call& call, const Json& body) {
 
 void add_texts(Router& router, Service& service) {
   const auto add = [&](const char* path, auto endpoint) {
-    router.add_json(path, Dialect::openai,
-                    [&service, endpoint](const Call& call, const Json& body) { endpoint(service, call, body); });
+    add_model_endpoint(router, service, path, Dialect::openai,
+                       [&service, endpoint](const Call& call, const Json& body) { endpoint(service, call, body); });
   };
   add("/tokenize", tokenize);
   add("/detokenize", detokenize);

@@ -180,7 +180,7 @@ COMPLETIONS = [
     (COMPLETE, {"prompt": ["a"] * 100}, 400, "prompt: has 100 entries"),
     (COMPLETE, {"prompt": [1] * 2000}, 400, "the prompt has 2000 tokens; this model's context holds 1024"),
     complete("suffix: is not supported", suffix="end"),
-    complete("echo: together with logprobs", echo=True, logprobs=1),
+    complete("echo: with these logprobs would give", echo=True, logprobs=20, n=16, prompt=[[5] * 100] * 64),
 ]
 
 RESPONSES = [

@@ -2,8 +2,10 @@
 
 import os
 import pathlib
+import resource
 import signal
 import tempfile
+import threading
 import time
 import unittest
 
@@ -116,6 +118,134 @@ class Conversations(unittest.TestCase):
             self.assertLessEqual(cache["bytes"], cache["limit"])
         self.assertGreater(cache["conversations"], 0)
         self.assertEqual(server.stop(), 0)
+
+
+class Slots(unittest.TestCase):
+    """Conversations that requests save to files and restore."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name) / "slots"
+
+    def start(self, model, *options):
+        server = Server(model, "--slot-save-path", str(self.folder), "--slots", "2", *options)
+        self.addCleanup(server.stop)
+        return server
+
+    def act(self, server, action, body=None, slot=0):
+        return server.request(f"/slots/{slot}?action={action}", body, method="POST")[:2]
+
+    def test_a_conversation_outlives_its_server(self):
+        for model in ("llama", "qwen35moe", "qwen4exp"):
+            with self.subTest(model=model):
+                server = self.start(model, "--ctx", "4096")
+                answers = turns(server, 3, 130)
+                status, saved = self.act(server, "save", {"filename": "talk.bin"})
+                self.assertEqual(status, 200, saved)
+                self.assertEqual((saved["id_slot"], saved["filename"]), (0, "talk.bin"))
+                self.assertEqual(saved["n_written"], (self.folder / "talk.bin").stat().st_size)
+                server.stop()
+                server, cold = self.start(model, "--ctx", "4096"), Server(model, "--ctx", "4096", "--cache-mb", "0")
+                self.addCleanup(cold.stop)
+                status, restored = self.act(server, "restore", {"filename": "talk.bin"}, slot=1)
+                self.assertEqual(status, 200, restored)
+                self.assertEqual((restored["n_restored"], restored["n_read"]), (saved["n_saved"], saved["n_written"]))
+                body, choice, _ = answers[-1]
+                body = {**body, "messages": body["messages"] + [{"role": "assistant", "content": choice["message"]["content"]},
+                                                                {"role": "user", "content": "And now?"}]}
+                warm, again = server.request("/v1/chat/completions", body)[1], cold.request("/v1/chat/completions", body)[1]
+                self.assertEqual(warm["choices"], again["choices"])
+                self.assertGreater(warm["usage"]["prompt_tokens_details"]["cached_tokens"], 0.5 * saved["n_saved"])
+
+    def test_erasing(self):
+        server = self.start("qwen35moe")
+        turns(server, 1, 20)
+        self.assertGreater(self.act(server, "erase")[1]["n_erased"], 20)
+        self.assertEqual(self.act(server, "erase"), (200, {"id_slot": 0, "n_erased": 0}))
+
+    def test_refusals(self):
+        server = self.start("llama")
+        for name in ("../talk", "/etc/passwd", "", ".hidden", "a/b", "a\u0000b", "x" * 200):
+            self.assertEqual(self.act(server, "save", {"filename": name})[0], 400)
+            self.assertEqual(self.act(server, "restore", {"filename": name})[0], 400)
+        for action, body, slot, status, words in (
+                ("save", {}, 0, 400, "filename: is missing"), ("save", {"filename": 5}, 0, 400, "filename: must be"),
+                ("save", {"filename": "a"}, 0, 400, "no conversation"), ("save", {"filename": "a"}, 2, 404, "no slot '2'"),
+                ("save", {"filename": "a"}, "x", 404, "no slot 'x'"), ("restore", {"filename": "a"}, 0, 404, "no saved conversation"),
+                ("keep", {"filename": "a"}, 0, 400, "must be one of save")):
+            got, answer = self.act(server, action, body, slot)
+            self.assertEqual(got, status, answer)
+            self.assertIn(words, answer["error"]["message"])
+        turns(server, 1, 20)
+        self.assertEqual(self.act(server, "save", {"filename": "a"})[0], 200)
+        broken = bytearray((self.folder / "a").read_bytes())
+        broken[len(broken) // 2] ^= 1
+        (self.folder / "a").write_bytes(broken)
+        status, answer = self.act(server, "restore", {"filename": "a"})
+        self.assertEqual(status, 400)
+        self.assertIn("checksum", answer["error"]["message"])
+        other = self.start("qwen3")
+        status, answer = self.act(other, "restore", {"filename": "a"})
+        self.assertEqual(status, 400)
+        self.assertIn("another model", answer["error"]["message"])
+        none = Server("llama")
+        self.addCleanup(none.stop)
+        self.assertEqual(self.act(none, "save", {"filename": "a"})[0], 501)
+
+    def test_a_full_disk_leaves_no_file(self):
+        server = self.start("llama")
+        turns(server, 1, 20)
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (4096, 4096))
+        status, answer = self.act(server, "save", {"filename": "a"})
+        self.assertEqual(status, 500, answer)
+        self.assertEqual(list(self.folder.iterdir()), [])
+        self.assertEqual(server.request("/health")[0], 200)
+
+
+class ModelInMemory(unittest.TestCase):
+    def loaded(self, server):
+        return server.request("/v1/status")[1]["loaded"]
+
+    def test_it_comes_with_the_first_request_and_goes_when_idle(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server = Server("qwen35moe", "--lazy-load", "--idle-unload", "0.3", "--cache-dir", folder)
+            self.addCleanup(server.stop)
+            for path in ("/health", "/v1/models", "/v1/status", "/slots", "/props", "/metrics", "/"):
+                self.assertEqual(server.request(path)[0], 200, path)
+            self.assertFalse(self.loaded(server))
+            first = turns(server, 2, 130)
+            self.assertTrue(self.loaded(server))
+            for _ in range(200):
+                if not self.loaded(server):
+                    break
+                time.sleep(0.05)
+            self.assertFalse(self.loaded(server))
+            self.assertTrue(server.request("/props")[1]["is_sleeping"])
+            self.assertEqual(server.request("/v1/models")[1]["data"][0]["meta"]["architecture"], "qwen35moe")
+            memory = server.request("/v1/status")[1]["memory"]
+            self.assertLess(memory["weights"] + memory["KV"] + memory["states"], 1 << 16, memory)
+            # With a folder for them, conversations outlive this as well.
+            body, choice, _ = first[1]
+            again = server.request("/v1/chat/completions", body)[1]
+            self.assertEqual(again["choices"][0], choice)
+            self.assertGreater(again["usage"]["prompt_tokens_details"]["cached_tokens"], 100)
+            self.assertEqual(server.request("/v1/status")[1]["totals"]["requests"], 3)
+            self.assertEqual(server.stop(), 0)
+
+    def test_requests_together_load_it_once(self):
+        server = Server("llama", "--lazy-load", "--idle-unload", "30")
+        answers = []
+        body = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 4, "temperature": 0}
+        threads = [threading.Thread(target=lambda: answers.append(server.request("/v1/chat/completions", body))) for _ in range(12)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual({status for status, *_ in answers}, {200})
+        self.assertEqual(len({answer["choices"][0]["message"]["content"] for _, answer, _ in answers}), 1)
+        self.assertEqual(server.stop(), 0)
+        self.assertEqual(server.message.count("loading"), 1)
 
 
 if __name__ == "__main__":

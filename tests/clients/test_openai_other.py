@@ -44,6 +44,27 @@ class Completions(ServerTest):
         self.assertTrue(all(len(top) <= 2 for top in logprobs.top_logprobs))
         self.assertEqual(logprobs.text_offset[0], 0)
 
+    def test_logprobs_of_the_prompt(self):
+        prompt = "Once upon a time, by the river \u00e9t\u00e9, " * 4
+        plain = self.complete(prompt=prompt, logprobs=2).choices[0]
+        echoed = self.complete(prompt=prompt, logprobs=2, echo=True)
+        both, choice = echoed.choices[0].logprobs, echoed.choices[0]
+        count = echoed.usage.prompt_tokens
+        self.assertEqual(len(both.tokens), count + len(plain.logprobs.tokens))
+        self.assertEqual((both.token_logprobs[0], both.top_logprobs[0]), (None, None))
+        self.assertTrue(all(value <= 0 for value in both.token_logprobs[1:]))
+        self.assertEqual(both.token_logprobs[count:], plain.logprobs.token_logprobs)
+        for token, offset in zip(both.tokens, both.text_offset):
+            if "\ufffd" not in token:
+                self.assertEqual(choice.text[offset:offset + len(token)], token)
+        streamed = [chunk.choices[0] for chunk in self.complete(prompt=prompt, logprobs=2, echo=True, stream=True)]
+        self.assertEqual("".join(piece.text for piece in streamed), choice.text)
+        values = [value for piece in streamed if piece.logprobs for value in piece.logprobs.token_logprobs]
+        self.assertEqual(values, both.token_logprobs)
+        none = self.complete(prompt=prompt, logprobs=0, echo=True, max_tokens=0).choices[0]  # as evaluation programs ask
+        self.assertEqual(none.logprobs.token_logprobs, both.token_logprobs[:count])
+        self.assertEqual(none.text, prompt)
+
     def test_each_number_of_tokens_gives_whole_characters(self):
         for most in range(13):
             text = self.complete(max_tokens=most, temperature=1.5).choices[0].text
@@ -58,7 +79,7 @@ class Completions(ServerTest):
         jsonschema.validate(json.loads(text), PERSON)
 
     def test_refusals(self):
-        for options, place in (({"suffix": "x"}, "suffix"), ({"echo": True, "logprobs": 1}, "echo"),
+        for options, place in (({"suffix": "x"}, "suffix"),
                                ({"extra_body": {"grammar": "answer ::= 'yes'"}}, "grammar"),
                                ({"extra_body": {"grammar": "root ::= " + "(" * 60000}}, "grammar")):
             with self.assertRaises(openai.BadRequestError) as caught:

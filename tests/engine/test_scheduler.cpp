@@ -16,6 +16,7 @@ using namespace terrace::testing;  // NOLINT(google-build-using-namespace)
 class Recorder : public GenerationListener {
  public:
   void reading(size_t done, const Usage&) override { read.push_back(done); }
+  void prompt(const std::vector<Choice>& all) override { judged = all; }
   Continuation token(const Choice& choice) override {
     tokens.push_back(choice.token);
     choices.push_back(choice);
@@ -34,7 +35,7 @@ class Recorder : public GenerationListener {
 
   std::vector<size_t> read;
   std::vector<int32_t> tokens;
-  std::vector<Choice> choices;
+  std::vector<Choice> choices, judged;
   std::function<Continuation(size_t count)> on_token;
   Finish finish = Finish::stop;
   Usage usage;
@@ -160,7 +161,78 @@ TEST_P(Schedule, AlikePromptsAreReadOnce) {
     recorder->wait();
     EXPECT_EQ(recorder->tokens, recorders[0]->tokens);
   }
-  EXPECT_LE(scheduler.status().prompt_tokens_read, 150u + 3 * 10);
+  EXPECT_LE(scheduler.status().totals.prompt_tokens_read, 150u + 3 * 10);
+}
+
+TEST_P(Schedule, APromptIsJudgedAsItWasWritten) {
+  const auto engine = load(model, {.threads = 1});
+  Scheduler scheduler(*engine, {.slots = 2});
+  auto prompt = part(0, 90);
+  auto request = request_of(prompt, 8, std::make_shared<Recorder>(), 0.9);
+  request.logprobs = true;
+  request.top_logprobs = 3;
+  const auto written = run(scheduler, std::move(request));
+  prompt.insert(prompt.end(), written->tokens.begin(), written->tokens.end());
+  auto companion = std::make_shared<Recorder>();
+  ASSERT_TRUE(submit(scheduler, request_of(part(5, 60), 20, companion)));
+  request = request_of(prompt, 1, std::make_shared<Recorder>());
+  request.prompt_logprobs = true;
+  request.top_logprobs = 3;
+  const auto judged = run(scheduler, std::move(request))->judged;
+  companion->wait();
+  ASSERT_EQ(judged.size(), prompt.size() - 1);
+  for (size_t i = 0; i < 8; ++i) {
+    const Choice& then = written->choices[i];
+    const Choice& now = judged[judged.size() - 8 + i];
+    EXPECT_EQ(now.token, then.token);
+    EXPECT_EQ(now.logprob, then.logprob);
+    EXPECT_EQ(now.top, then.top);
+  }
+}
+
+TEST_P(Schedule, ASlotsConversationCanBeTakenToAnotherScheduler) {
+  const auto prompt = part(0, 150);
+  const auto engine = load(model, {.threads = 1}), other = load(model, {.threads = 1});
+  Scheduler first(*engine, {.slots = 2}), second(*other, {.slots = 2});
+  EXPECT_FALSE(first.conversation(0));
+  const auto answer = run(first, request_of(prompt, 6, std::make_shared<Recorder>()))->tokens;
+  EXPECT_FALSE(first.conversation(1));
+  std::vector<Checkpoint> moved = take(first.conversation(0));
+  const std::vector<int32_t> kept = moved.back().tokens;
+  EXPECT_EQ(kept.size(), 155u);  // the last token has not been read
+  for (Checkpoint& checkpoint : moved) {
+    for (memory::KvPage& page : checkpoint.pages) {  // pages belong to their engine
+      const memory::KvPage copy = other->new_page();
+      std::copy_n(page.get(), other->page_bytes(), copy.get());
+      page = copy;
+    }
+  }
+  ASSERT_TRUE(second.adopt(1, std::move(moved)));
+  EXPECT_EQ(take(second.conversation(1)).back().tokens, kept);
+  auto next = prompt;
+  next.insert(next.end(), answer.begin(), answer.end());
+  const auto there = run(second, request_of(next, 6, std::make_shared<Recorder>()));
+  EXPECT_EQ(there->usage.cached_tokens, 155u);
+  EXPECT_EQ(there->tokens, alone(model, next, 6, 0));
+}
+
+TEST_P(Schedule, AForgottenConversationIsReadAgain) {
+  const auto engine = load(model, {.threads = 1});
+  Scheduler scheduler(*engine, {.slots = 1});
+  const auto prompt = part(0, 150);
+  run(scheduler, request_of(prompt, 1, std::make_shared<Recorder>()));
+  EXPECT_EQ(scheduler.forget(0), 150u);
+  EXPECT_EQ(scheduler.forget(0), 0u);
+  EXPECT_FALSE(scheduler.conversation(0));
+  EXPECT_EQ(run(scheduler, request_of(prompt, 1, std::make_shared<Recorder>()))->usage.cached_tokens, 0u);
+}
+
+TEST_P(Schedule, AConversationThatDoesNotFitIsNotAdopted) {
+  const auto engine = load(model, {.threads = 1});
+  Scheduler scheduler(*engine, {.slots = 1}), none(*engine, {.slots = 1, .cache_bytes = 0});
+  run(scheduler, request_of(part(0, 100), 1, std::make_shared<Recorder>()));
+  EXPECT_FALSE(none.adopt(0, take(scheduler.conversation(0))));
+  EXPECT_FALSE(none.conversation(0));
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Schedule, ::testing::Values("llama", "qwen35moe", "qwen4exp", "lfm2"));

@@ -19,7 +19,7 @@ constexpr Fingerprint kModel{1, 2};
 class CacheFilesTest : public ::testing::TestWithParam<const char*> {
  protected:
   std::unique_ptr<CacheFiles> open(Fingerprint fingerprint = kModel, size_t limit = size_t{1} << 30) {
-    return take(CacheFiles::open(folder / "cache", limit, fingerprint, engine->page_bytes()));
+    return take(CacheFiles::open(folder / "cache", limit, fingerprint, RecordLimits::of(*engine)));
   }
   std::shared_ptr<const engine::Checkpoint> checkpoint(size_t length) {
     engine::Sequence sequence;
@@ -115,9 +115,9 @@ TEST_P(CacheFilesTest, TheLimitHolds) {
 
 TEST_P(CacheFilesTest, OneAtATime) {
   const auto files = open();
-  EXPECT_THAT(message_of(CacheFiles::open(folder / "cache", 1, kModel, engine->page_bytes())),
+  EXPECT_THAT(message_of(CacheFiles::open(folder / "cache", 1, kModel, RecordLimits::of(*engine))),
               HasSubstr("another server"));
-  EXPECT_THAT(message_of(CacheFiles::open("/proc/nowhere", 1, kModel, engine->page_bytes())),
+  EXPECT_THAT(message_of(CacheFiles::open("/proc/nowhere", 1, kModel, RecordLimits::of(*engine))),
               HasSubstr("/proc/nowhere"));
 }
 

@@ -29,6 +29,17 @@ TEST(VolatileLines, ClocksGoToTheEnd) {
   EXPECT_EQ(messages[0]["content"], "You help.\nBe brief.\nCurrent time: 12:00");
 }
 
+TEST(VolatileLines, RulesCanBeSwitchedOff) {
+  EXPECT_EQ(volatile_line_rules(), (std::vector<std::string>{"claude-code-billing", "clock"}));
+  const Json before = {{{"role", "system"}, {"content", "x-anthropic-billing-header: 1\nCurrent time: 1\nYou help."}}};
+  Json messages = before;
+  EXPECT_EQ(settle_volatile_lines(messages, {"clock"}).size(), 1u);
+  EXPECT_EQ(messages[0]["content"], "Current time: 1\nYou help.");
+  messages = before;
+  EXPECT_TRUE(settle_volatile_lines(messages, {"clock", "claude-code-billing"}).empty());
+  EXPECT_EQ(messages, before);
+}
+
 TEST(VolatileLines, OtherTextStays) {
   const std::string far = "1\n2\n3\n4\n5\n6\n7\n8\n9\nCurrent time: 12:00\n";
   for (const Json& message :

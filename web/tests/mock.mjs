@@ -142,6 +142,7 @@ const statusOf = (state) => ({
   version: '0.1.0',
   numeric_profile: 'standard',
   kv_type: 'f16',
+  loaded: true,
   instruction_set: 'AVX-512 VNNI',
   threads: 8,
   chat_format: 'hermes',

@@ -1,56 +1,28 @@
 // The app on a real server, over a small model that writes nonsense.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { lastAnswer, openPage, say, settle, startBrowser } from './browser.mjs';
 import { policy } from './mock.mjs';
+import { endServers, root, startServer as start } from './server.mjs';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const model = join(root, 'tests/data/fixtures/qwen3/model-f32.gguf');
 
 let browser;
 let folder;
-const running = new Set();
 before(async () => {
   browser = await startBrowser();
   folder = await mkdtemp(join(tmpdir(), 'terrace-web-'));
 });
 after(async () => {
-  for (const child of running) child.kill('SIGKILL'); // of tests that failed
+  endServers(); // of tests that failed
   await browser.close();
   await rm(folder, { recursive: true });
 });
 
-async function startServer(...options) {
-  const child = spawn(join(root, 'build/release/terrace'), ['serve', model, '--port', '0', '--drain', '1', ...options], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  running.add(child);
-  child.on('exit', () => running.delete(child));
-  let output = '';
-  const address = await new Promise((resolve, reject) => {
-    const read = (data) => {
-      output += data;
-      const found = output.match(/served at (http:\S+)/);
-      if (found) resolve(found[1]);
-    };
-    child.stdout.on('data', read);
-    child.stderr.on('data', read);
-    child.on('exit', () => reject(new Error(`the server ended: ${output}`)));
-  });
-  return {
-    address,
-    stop: () =>
-      new Promise((resolve) => {
-        child.on('exit', resolve);
-        child.kill('SIGTERM');
-      }),
-  };
-}
+const startServer = (...options) => start(model, '--drain', '1', ...options);
 
 const button = (page, name) => page.getByRole('button', { name, exact: true });
 

@@ -12,27 +12,31 @@ export interface Slot {
   next_token: { n_decoded: number };
 }
 
-export interface Status {
-  model: {
-    id: string;
-    meta: {
-      architecture: string;
-      name: string;
-      n_vocab: number;
-      n_ctx: number;
-      n_ctx_train: number;
-      n_embd: number;
-      size: number;
-    };
-  };
-  version: string;
-  numeric_profile: string;
-  kv_type: string;
+export interface ModelMeta {
+  architecture: string;
+  name: string;
+  n_vocab: number;
+  n_ctx: number;
+  n_ctx_train: number;
+  n_embd: number;
+  size: number;
+}
+
+/// What is known once the model has been in memory.
+export interface ModelFacts {
   instruction_set: string;
   threads: number;
   chat_format: string;
   /// Bytes that one generated token reads; kv_per_position for each token before it.
   token_bytes: { dense: number; experts: number; head: number; state: number; kv_per_position: number };
+}
+
+export interface Status extends Partial<ModelFacts> {
+  model: { id: string; meta?: ModelMeta };
+  loaded: boolean;
+  version: string;
+  numeric_profile: string;
+  kv_type: string;
   /// conversation_cache is a part of kv and states.
   memory: Record<string, number>;
   cache: { bytes: number; limit: number; conversations: number };

@@ -119,8 +119,8 @@ function Welcome() {
   const model = status.value?.model;
   return (
     <div class="welcome">
-      <p class="welcome-title">{model ? model.meta.name || model.id : 'Connecting…'}</p>
-      {model && (
+      <p class="welcome-title">{model ? model.meta?.name || model.id : 'Connecting…'}</p>
+      {model?.meta && (
         <p>
           {model.meta.n_ctx.toLocaleString('en')} tokens of context, {status.value!.threads} threads, {status.value!.instruction_set}
         </p>

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { addressOf, apiKey } from '../api/client';
-import { loadServer, status, type Status } from '../api/status';
+import { loadServer, status, type ModelFacts, type ModelMeta, type Status } from '../api/status';
 import { highlightedCode } from '../chat/markdown';
 import { Fact } from '../monitor/MonitorPage';
 import { Bar } from '../ui/Bar';
@@ -28,54 +28,25 @@ export function ModelPage() {
   );
 }
 
+const isKnown = (now: Status): now is Status & ModelFacts => now.token_bytes !== undefined;
+
 function Description({ now }: { now: Status }) {
   const { meta, id } = now.model;
-  const perToken = bytesPerToken(now, Math.min(4096, meta.n_ctx));
-  const profile = now.numeric_profile === 'reference' ? 'reference: activations and KV in f32' : now.numeric_profile;
   return (
     <>
       <section class="card">
-        <h2>{meta.name || id}</h2>
-        <dl class="facts">
-          <Fact name="Name in the API" value={id} />
-          <Fact name="Architecture" value={meta.architecture} />
-          <Fact name="File" value={bytes(meta.size)} />
-          <Fact name="Context" value={`${count(meta.n_ctx)} tokens`} />
-          <Fact name="Trained context" value={`${count(meta.n_ctx_train)} tokens`} />
-          <Fact name="Vocabulary" value={`${count(meta.n_vocab)} tokens`} />
-          <Fact name="Hidden size" value={count(meta.n_embd)} />
-          <Fact name="Chat format" value={now.chat_format || 'none'} />
-        </dl>
+        <h2>{meta?.name || id}</h2>
+        {!now.loaded && <p>The model is not in memory. The next request loads it.</p>}
+        {meta && <ModelList meta={meta} id={id} format={now.chat_format} />}
       </section>
       <section class="card">
         <h2>
           Memory <span class="number total">{bytes(memoryOf(now))}</span>
         </h2>
         <Bar label="Memory" parts={memoryParts(now)} format={bytes} />
-        <h3>
-          What one generated token reads <span class="number total">{bytes(totalOf(perToken))}</span>
-        </h3>
-        <Bar label="Bytes that a generated token reads" parts={perToken} format={bytes} />
-        <p class="hint">
-          Each token of context adds {bytes(now.token_bytes.kv_per_position)} of KV. The speed of an answer is about the memory's bandwidth
-          divided by this sum.
-        </p>
+        {meta && isKnown(now) && <TokenBytes now={now} context={Math.min(4096, meta.n_ctx)} />}
       </section>
-      <section class="card">
-        <h2>How it is computed</h2>
-        <dl class="facts">
-          <Fact name="Instruction set" value={now.instruction_set} />
-          <Fact name="Threads" value={count(now.threads)} />
-          <Fact name="Numeric profile" value={profile} />
-          <Fact name="KV type" value={now.kv_type} />
-          <Fact name="Slots" value={count(now.slots.length)} />
-          <Fact name="Terrace" value={now.version} />
-        </dl>
-        <p class="hint">
-          The same prompt, settings and seed give the same answer, whatever else the server does meanwhile and however a prompt was read: at
-          once, in parts or from the cache.
-        </p>
-      </section>
+      <Computation now={now} />
       <Connect now={now} />
       <p class="hint foot">
         <a href="./app/licenses.txt" target="_blank" rel="noopener">
@@ -86,9 +57,59 @@ function Description({ now }: { now: Status }) {
   );
 }
 
+const ModelList = ({ meta, id, format }: { meta: ModelMeta; id: string; format: string | undefined }) => (
+  <dl class="facts">
+    <Fact name="Name in the API" value={id} />
+    <Fact name="Architecture" value={meta.architecture} />
+    <Fact name="File" value={bytes(meta.size)} />
+    <Fact name="Context" value={`${count(meta.n_ctx)} tokens`} />
+    <Fact name="Trained context" value={`${count(meta.n_ctx_train)} tokens`} />
+    <Fact name="Vocabulary" value={`${count(meta.n_vocab)} tokens`} />
+    <Fact name="Hidden size" value={count(meta.n_embd)} />
+    <Fact name="Chat format" value={format || 'none'} />
+  </dl>
+);
+
+function TokenBytes({ now, context }: { now: ModelFacts; context: number }) {
+  const perToken = bytesPerToken(now, context);
+  return (
+    <>
+      <h3>
+        What one generated token reads <span class="number total">{bytes(totalOf(perToken))}</span>
+      </h3>
+      <Bar label="Bytes that a generated token reads" parts={perToken} format={bytes} />
+      <p class="hint">
+        Each token of context adds {bytes(now.token_bytes.kv_per_position)} of KV. The speed of an answer is about the memory's bandwidth
+        divided by this sum.
+      </p>
+    </>
+  );
+}
+
+function Computation({ now }: { now: Status }) {
+  const profile = now.numeric_profile === 'reference' ? 'reference: activations and KV in f32' : now.numeric_profile;
+  return (
+    <section class="card">
+      <h2>How it is computed</h2>
+      <dl class="facts">
+        {isKnown(now) && <Fact name="Instruction set" value={now.instruction_set} />}
+        {isKnown(now) && <Fact name="Threads" value={count(now.threads)} />}
+        <Fact name="Numeric profile" value={profile} />
+        <Fact name="KV type" value={now.kv_type} />
+        <Fact name="Slots" value={count(now.slots.length)} />
+        <Fact name="Terrace" value={now.version} />
+      </dl>
+      <p class="hint">
+        The same prompt, settings and seed give the same answer, whatever else the server does meanwhile and however a prompt was read: at
+        once, in parts or from the cache.
+      </p>
+    </section>
+  );
+}
+
 function Connect({ now }: { now: Status }) {
   const address = addressOf('.').replace(/\/$/, '');
-  const snippets = snippetsFor(address, now.model.id, apiKey() ? 'YOUR_KEY' : 'none', now.model.meta.n_ctx);
+  const snippets = snippetsFor(address, now.model.id, apiKey() ? 'YOUR_KEY' : 'none', now.model.meta?.n_ctx ?? 32768);
   const [chosen, setChosen] = useState(snippets[0]!.id);
   const tabs = useRef<HTMLDivElement>(null);
   const current = snippets.find((snippet) => snippet.id === chosen)!;

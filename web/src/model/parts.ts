@@ -1,5 +1,5 @@
 // What holds memory, and what a token reads.
-import type { Status } from '../api/status';
+import type { ModelFacts, Status } from '../api/status';
 import type { Part } from '../ui/Bar';
 
 const names: Record<string, { name: string; note?: string }> = {
@@ -19,7 +19,7 @@ export const memoryParts = (now: Status): Part[] =>
 export const totalOf = (parts: Part[]) => parts.reduce((sum, part) => sum + part.value, 0);
 
 /// For one generated token after `context` others.
-export function bytesPerToken(now: Status, context: number): Part[] {
+export function bytesPerToken(now: ModelFacts, context: number): Part[] {
   const { dense, experts, head, state, kv_per_position } = now.token_bytes;
   const positions = Math.round(context);
   return [
