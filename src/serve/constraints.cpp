@@ -87,7 +87,11 @@ Result<text::Grammar> chat_grammar(const text::ChatFormat& format, const ChatReq
   const text::ToolChoice choice{must_call || shaped, request.tool_name, request.parallel_calls};
   std::vector<text::Expr> answers;
   if (calls) {
-    TERRACE_TRY(answers.emplace_back(), text::tool_expression(builder, format, chat.tools, choice, chat.prompt));
+    text::RelaxedTools relaxed;
+    TERRACE_TRY(answers.emplace_back(),
+                text::tool_expression(builder, format, chat.tools, choice, chat.prompt, &relaxed));
+    for (const std::string& problem : relaxed)
+      fmt::print(stderr, "terrace: {}; its arguments can be any JSON object\n", problem);
   }
   if (shaped && !must_call) {
     auto content =

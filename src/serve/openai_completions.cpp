@@ -75,6 +75,36 @@ void read_prompts(const Fields& fields, Service& service, CompletionRequest& req
   }
 }
 
+/// Counts the characters of a text that comes in tokens, which may hold parts of some.
+class CharacterCount {
+ public:
+  /// Where the token begins, in characters.
+  size_t pass(std::string_view token) {
+    size_t before = part_.size();
+    part_ += token;
+    // What this token shows to be no character is one of replacement, before it.
+    while (before > 0 && count_step(before)) before = part_.size() - token.size();
+    const size_t place = characters_;
+    while (count_step(part_.size())) {
+    }
+    return place;
+  }
+
+ private:
+  /// Whether a character, or what stands for none, has ended within the first `bytes` of what is left.
+  bool count_step(size_t bytes) {
+    if (part_.empty()) return false;
+    const text::Utf8Step step = text::utf8_step(part_);
+    if (step.kind == text::Utf8Step::Kind::truncated || step.length > bytes) return false;
+    part_.erase(0, step.length);
+    ++characters_;
+    return true;
+  }
+
+  size_t characters_ = 0;
+  std::string part_;
+};
+
 class CompletionReply : public Reply {
  public:
   CompletionReply(const Service& service, const ResponderPtr& responder, const CompletionRequest& request)
@@ -85,7 +115,7 @@ class CompletionReply : public Reply {
         include_usage_(request.generation.include_usage),
         top_(request.logprobs),
         texts_(choices_.size()),
-        offsets_(choices_.size()) {
+        characters_(choices_.size()) {
     if (!request.echo) return;
     for (size_t i = 0; i < texts_.size(); ++i) {
       const std::vector<int32_t>& prompt = request.prompts[i / request.generation.choices];
@@ -172,11 +202,7 @@ class CompletionReply : public Reply {
       for (const auto& [id, logprob] : token.top)
         top[text::utf8_lossy(tokenizer.token_bytes(id))] = logprob_json(logprob);
       tops.push_back(std::isnan(token.logprob) ? Json(nullptr) : std::move(top));
-      offsets.push_back(offsets_[choice]);
-      // In characters, as Python counts them: a token may hold a part of one.
-      const std::string_view bytes = tokenizer.token_bytes(token.token);
-      offsets_[choice] +=
-          static_cast<size_t>(std::count_if(bytes.begin(), bytes.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+      offsets.push_back(characters_[choice].pass(tokenizer.token_bytes(token.token)));
     }
     return {{"tokens", texts}, {"token_logprobs", values}, {"top_logprobs", tops}, {"text_offset", offsets}};
   }
@@ -186,7 +212,7 @@ class CompletionReply : public Reply {
   std::optional<size_t> top_;
   std::vector<std::string> texts_;  ///< before the answers: the echoed prompts
   std::vector<int32_t> first_;      ///< tokens of the prompts that are judged
-  std::vector<size_t> offsets_;
+  std::vector<CharacterCount> characters_;
 };
 
 void check_judged(const Fields& fields, const CompletionRequest& request) {

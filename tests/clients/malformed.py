@@ -117,7 +117,7 @@ CHATS = [
     chat("tool_choice: must name a function", tools=[TOOL], tool_choice={"type": "function"}),
     chat("tool_choice: there is no function g in tools", tools=[TOOL], tool_choice={"type": "function", "function": {"name": "g"}}),
     chat("tool_choice: asks for a call, but there is no function", tools=[{"type": "web_search"}], tool_choice="required"),
-    chat("tools", tools=[{"type": "function", "function": {"name": "f", "parameters": {"type": "nonsense"}}}], tool_choice="required"),
+    chat("tools", tools=[{"type": "function", "function": {"name": "f", "strict": True, "parameters": {"type": "nonsense"}}}], tool_choice="required"),
     chat("response_format: must be an object", response_format="json"),
     chat("response_format.type: is missing", response_format={}),
     chat("response_format.type: is 'xml'; it must be one of", response_format={"type": "xml"}),

@@ -63,7 +63,7 @@ class Completions(ServerTest):
         self.assertEqual(values, both.token_logprobs)
         none = self.complete(prompt=prompt, logprobs=0, echo=True, max_tokens=0).choices[0]  # as evaluation programs ask
         self.assertEqual(none.logprobs.token_logprobs, both.token_logprobs[:count])
-        self.assertEqual(none.text, prompt)
+        self.assertTrue(none.text.endswith(prompt))
 
     def test_each_number_of_tokens_gives_whole_characters(self):
         for most in range(13):

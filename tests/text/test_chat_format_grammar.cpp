@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "support/files.h"
 #include "text/chat_format/call_writer.h"
 #include "text/chat_format/tool_grammar.h"
 #include "text/chat_format_samples.h"
@@ -154,9 +155,28 @@ TEST(ToolGrammar, WhatCannotBeChosenIsNamed) {
   EXPECT_NE(unknown.error().message.find("no_such"), std::string::npos);
   Json bad = grammar_tools();
   bad[0]["function"]["parameters"]["properties"]["days"] = Json::parse(R"({"type": "string", "pattern": "("})");
+  bad[0]["function"]["strict"] = true;
   const auto pattern = tool_grammar(format, bad, {});
   ASSERT_FALSE(pattern);
   EXPECT_NE(pattern.error().message.find("get_weather"), std::string::npos) << pattern.error().message;
+}
+
+// Agents bring tools with schemas of all kinds, whose models may not keep to them anyway.
+TEST(ToolGrammar, WhatIsNotStrictMayBeRelaxed) {
+  const ChatFormat format = format_named("hermes");
+  for (const char* days : {R"({"type": "string", "pattern": "("})", R"({"type": "string", "maxLength": 524288})",
+                           R"({"type": "array", "uniqueItems": true})"}) {
+    Json tools = grammar_tools();
+    tools[0]["function"]["parameters"]["properties"]["days"] = Json::parse(days);
+    GrammarBuilder builder;
+    RelaxedTools relaxed;
+    const Expr answer = testing::take(tool_expression(builder, format, tools, {true, "", true}, "", &relaxed));
+    ASSERT_EQ(relaxed.size(), 1u);
+    EXPECT_NE(relaxed[0].find("get_weather"), std::string::npos);
+    const Grammar grammar = testing::take(builder.build(answer));
+    EXPECT_TRUE(matches(grammar, R"(<tool_call>{"name": "get_weather", "arguments": {"days": [1, 1]}}</tool_call>)"));
+    EXPECT_FALSE(matches(grammar, R"(<tool_call>{"name": "get_weather", "arguments": 5}</tool_call>)"));
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "text/chat_format/chat_format.h"
@@ -17,13 +18,18 @@ struct ToolChoice {
   bool parallel = true;   ///< several calls may follow each other
 };
 
+/// Functions whose arguments are any JSON object, because their schemas cannot be expressed: sentences with the reason.
+using RelaxedTools = std::vector<std::string>;
+
 /// `tools` as prepare_chat() returns them; `prompt`: the rendered prompt or its end, which may have begun the
 /// reasoning. The grammar is of the whole answer. Without `required`, text is free until a call's mark stands in it (a
 /// control token anywhere, others at the start of a line unless they are one token), and ends with the calls. Arguments
-/// follow the JSON Schemas of the parameters; texts that the format writes without quotes (Qwen's tags, Gemma) follow
-/// enum and const only, and Gemma's lists and objects are of any shape. An error names the tool.
+/// follow the JSON Schemas of the parameters. One that cannot be expressed is an error for a function with "strict",
+/// and a promise that nobody made for others, which go to `relaxed`. Texts that the format writes without quotes
+/// (Qwen's tags, Gemma) follow enum and const only, and Gemma's lists and objects are of any shape. An error names the
+/// tool.
 Result<Expr> tool_expression(GrammarBuilder& builder, const ChatFormat& format, const nlohmann::ordered_json& tools,
-                             const ToolChoice& choice, std::string_view prompt = "");
+                             const ToolChoice& choice, std::string_view prompt = "", RelaxedTools* relaxed = nullptr);
 Result<Grammar> tool_grammar(const ChatFormat& format, const nlohmann::ordered_json& tools, const ToolChoice& choice,
                              std::string_view prompt = "");
 
