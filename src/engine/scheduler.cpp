@@ -269,6 +269,8 @@ void Scheduler::begin(Job& job) {
     const auto found = cache_.find(std::span(request.prompt).first(request.prompt.size() - 1));
     if (found.checkpoint) job.sequence.restore(*found.checkpoint, found.length);
     job.usage.cached_tokens = found.length;
+    const std::lock_guard lock(mutex_);
+    status_.totals.prompt_tokens_cached += found.length;
   }
   const text::Tokenizer* tokenizer = engine_.tokenizer();
   job.sampler.emplace(request.sampler, engine_.info().vocabulary,
@@ -328,8 +330,7 @@ void Scheduler::step() {
     return;
   }
   pace_.measured(seconds, decodes, rows - decodes);
-  count_step(seconds, decodes, rows - decodes);
-  size_t row = 0;
+  size_t row = 0, written = 0;
   for (size_t i = 0; i < jobs.size(); ++i) {
     Job& job = *jobs[i];
     const size_t read = advances[i].tokens.size();
@@ -340,8 +341,12 @@ void Scheduler::step() {
       ++row;
     }
     if (i >= decodes) after_reading(job);
-    if (!job.reading()) take_token(job, {logits->row(row - 1), logits->width});
+    if (job.reading()) continue;
+    const size_t before = job.answer.size();
+    take_token(job, {logits->row(row - 1), logits->width});
+    written += job.answer.size() - before;
   }
+  count_step(seconds, written, rows - decodes);
 }
 
 /// The logits from `row` on are those of the prompt's tokens from the `first`, and judge what comes after each.
@@ -354,12 +359,12 @@ void Scheduler::judge_prompt(Job& job, size_t first, const compute::Rows& logits
   }
 }
 
-void Scheduler::count_step(double seconds, size_t decodes, size_t prompt_rows) {
+void Scheduler::count_step(double seconds, size_t written, size_t prompt_rows) {
   const std::lock_guard lock(mutex_);
   SchedulerTotals& totals = status_.totals;
   ++totals.steps;
   totals.prompt_tokens_read += prompt_rows;
-  totals.completion_tokens += decodes;
+  totals.completion_tokens += written;
   (prompt_rows > 0 ? totals.prompt_seconds : totals.decode_seconds) += seconds;
 }
 

@@ -146,7 +146,7 @@ class Scheduler {
   size_t free_slot() const;
   bool worth_waiting(const Job& job) const;
   void step();
-  void count_step(double seconds, size_t decodes, size_t prompt_rows);
+  void count_step(double seconds, size_t written, size_t prompt_rows);
   void plan_reading(std::vector<Advance>& advances, std::vector<Job*>& jobs);
   void after_reading(Job& job);
   static void judge_prompt(Job& job, size_t first, const compute::Rows& logits, size_t row);

@@ -14,7 +14,7 @@ Result<uint64_t> write_slot_file(const std::string& path, std::span<const engine
 
 struct SlotFile {
   std::vector<engine::Checkpoint> conversation;  ///< at least one checkpoint
-  uint64_t bytes = 0;  ///< of the file
+  uint64_t bytes = 0;                            ///< of the file
 };
 /// Everything in it is checked: it has the bits that were written, or it is refused.
 Result<SlotFile> read_slot_file(const std::string& path, Fingerprint fingerprint, engine::Engine& engine);

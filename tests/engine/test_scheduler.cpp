@@ -259,6 +259,24 @@ TEST_F(LlamaSchedule, AListenerEndsOrLeadsTheAnswer) {
             (std::vector<int32_t>{11, 12, 13}));
 }
 
+TEST_F(LlamaSchedule, TheTotalsAddUp) {
+  Scheduler scheduler(*engine, {});
+  SchedulerTotals sum;
+  for (const size_t most : {size_t{5}, size_t{1}, size_t{9}}) {
+    const Usage usage = run(scheduler, request_of(tokens, most, std::make_shared<Recorder>()))->usage;
+    sum.prompt_tokens_cached += usage.cached_tokens;
+    sum.prompt_tokens_read += usage.prompt_tokens - usage.cached_tokens;
+    sum.completion_tokens += usage.completion_tokens;
+  }
+  scheduler.between_steps([](ConversationCache&) {});  // the last step has been counted
+  const SchedulerTotals totals = scheduler.status().totals;
+  EXPECT_EQ(totals.requests, 3u);
+  EXPECT_EQ(totals.prompt_tokens_read, sum.prompt_tokens_read);
+  EXPECT_EQ(totals.prompt_tokens_cached, sum.prompt_tokens_cached);
+  EXPECT_GT(totals.prompt_tokens_cached, tokens.size());
+  EXPECT_EQ(totals.completion_tokens, 15u);
+}
+
 TEST_F(LlamaSchedule, NothingIsGeneratedWhereNothingIsAskedFor) {
   Scheduler scheduler(*engine, {});
   const auto recorder = run(scheduler, request_of(tokens, 0, std::make_shared<Recorder>()));

@@ -1,6 +1,6 @@
 // Pictures of the three pages with a conversation that a model really has: node tests/conversation.mjs MODEL FOLDER
 import { mkdir } from 'node:fs/promises';
-import { desktop, openPage, phone, say, settle, startBrowser } from './browser.mjs';
+import { composer, desktop, openPage, phone, settle, startBrowser } from './browser.mjs';
 import { startServer } from './server.mjs';
 
 const [model, folder] = process.argv.slice(2);
@@ -19,9 +19,10 @@ for (const colorScheme of ['light', 'dark']) {
     const page = await openPage(browser, server.address, { context: { viewport, colorScheme, ...touch } });
     const shoot = (what) => page.screenshot({ path: `${folder}/real-${what}-${colorScheme}-${name}.png` });
     await page.locator('.welcome p').nth(2).waitFor();
-    for (const question of questions) {
-      await say(page, question);
-      await page.getByRole('button', { name: 'Stop' }).first().waitFor();
+    for (const [index, question] of questions.entries()) {
+      await composer(page).fill(question);
+      await page.getByRole('button', { name: 'Send (Enter)' }).click(); // on a phone, Enter begins a new line
+      await page.locator('.message.assistant').nth(index).waitFor();
       await settle(page);
     }
     await shoot('chat');

@@ -37,7 +37,7 @@ export interface Status extends Partial<ModelFacts> {
   version: string;
   numeric_profile: string;
   kv_type: string;
-  /// conversation_cache is a part of kv and states.
+  /// conversation_cache is a part of KV and states.
   memory: Record<string, number>;
   cache: { bytes: number; limit: number; conversations: number };
   queue: { waiting: number; limit: number };

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { addressOf, apiKey } from '../api/client';
-import { loadServer, status, type ModelFacts, type ModelMeta, type Status } from '../api/status';
+import { loadServer, status, type ModelMeta, type Status } from '../api/status';
 import { highlightedCode } from '../chat/markdown';
 import { Fact } from '../monitor/MonitorPage';
 import { Bar } from '../ui/Bar';
@@ -28,8 +28,6 @@ export function ModelPage() {
   );
 }
 
-const isKnown = (now: Status): now is Status & ModelFacts => now.token_bytes !== undefined;
-
 function Description({ now }: { now: Status }) {
   const { meta, id } = now.model;
   return (
@@ -44,7 +42,7 @@ function Description({ now }: { now: Status }) {
           Memory <span class="number total">{bytes(memoryOf(now))}</span>
         </h2>
         <Bar label="Memory" parts={memoryParts(now)} format={bytes} />
-        {meta && isKnown(now) && <TokenBytes now={now} context={Math.min(4096, meta.n_ctx)} />}
+        {meta && now.token_bytes && <TokenBytes now={now} context={Math.min(4096, meta.n_ctx)} perPosition={now.token_bytes.kv_per_position} />}
       </section>
       <Computation now={now} />
       <Connect now={now} />
@@ -70,7 +68,7 @@ const ModelList = ({ meta, id, format }: { meta: ModelMeta; id: string; format: 
   </dl>
 );
 
-function TokenBytes({ now, context }: { now: ModelFacts; context: number }) {
+function TokenBytes({ now, context, perPosition }: { now: Status; context: number; perPosition: number }) {
   const perToken = bytesPerToken(now, context);
   return (
     <>
@@ -79,7 +77,7 @@ function TokenBytes({ now, context }: { now: ModelFacts; context: number }) {
       </h3>
       <Bar label="Bytes that a generated token reads" parts={perToken} format={bytes} />
       <p class="hint">
-        Each token of context adds {bytes(now.token_bytes.kv_per_position)} of KV. The speed of an answer is about the memory's bandwidth
+        Each token of context adds {bytes(perPosition)} of KV. The speed of an answer is about the memory's bandwidth
         divided by this sum.
       </p>
     </>
@@ -92,8 +90,8 @@ function Computation({ now }: { now: Status }) {
     <section class="card">
       <h2>How it is computed</h2>
       <dl class="facts">
-        {isKnown(now) && <Fact name="Instruction set" value={now.instruction_set} />}
-        {isKnown(now) && <Fact name="Threads" value={count(now.threads)} />}
+        {now.instruction_set && <Fact name="Instruction set" value={now.instruction_set} />}
+        {now.threads && <Fact name="Threads" value={count(now.threads)} />}
         <Fact name="Numeric profile" value={profile} />
         <Fact name="KV type" value={now.kv_type} />
         <Fact name="Slots" value={count(now.slots.length)} />

@@ -4,7 +4,7 @@ import type { Part } from '../ui/Bar';
 
 const names: Record<string, { name: string; note?: string }> = {
   weights: { name: 'Weights', note: 'the model itself' },
-  kv: { name: 'KV', note: 'keys and values of past tokens' },
+  KV: { name: 'KV', note: 'keys and values of past tokens' },
   states: { name: 'States', note: 'of recurrent layers' },
   activations: { name: 'Activations', note: 'of the running step' },
   logits: { name: 'Logits' },
@@ -18,8 +18,9 @@ export const memoryParts = (now: Status): Part[] =>
 
 export const totalOf = (parts: Part[]) => parts.reduce((sum, part) => sum + part.value, 0);
 
-/// For one generated token after `context` others.
-export function bytesPerToken(now: ModelFacts, context: number): Part[] {
+/// For one generated token after `context` others; nothing while that is not known.
+export function bytesPerToken(now: Partial<ModelFacts>, context: number): Part[] {
+  if (!now.token_bytes) return [];
   const { dense, experts, head, state, kv_per_position } = now.token_bytes;
   const positions = Math.round(context);
   return [

@@ -86,7 +86,11 @@ function Figures({ now, history }: { now: Status; history: Sample[] }) {
             Bytes per token <span class="number total">{bytes(totalOf(perToken))}</span>
           </h2>
           <Bar label="Bytes that a generated token reads" parts={perToken} format={bytes} />
-          <p class="hint">What is read for each generated token, if it is alone in its step; several in one share the weights.</p>
+          <p class="hint">
+            {now.token_bytes
+              ? 'What is read for each generated token, if it is alone in its step; several in one share the weights.'
+              : 'The model has not been in memory yet.'}
+          </p>
         </section>
       </div>
       <section class="card">
