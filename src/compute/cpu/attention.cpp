@@ -82,8 +82,8 @@ void CpuBackend::rotate_and_store(const Attention& attention, std::span<const Ro
 
 namespace {
 
-/// Queries that share a key/value head, as the kernel takes them.
-class QueryTile {
+/// Queries that share a key/value head, as the kernels take them.
+class QueryList {
  public:
   /// Head `head` of a row, which sees the positions low..last.
   void add(const Attention& attention, size_t row, size_t head, int32_t low, int32_t last) {
@@ -97,7 +97,7 @@ class QueryTile {
     last_[count_] = last;
     ++count_;
   }
-  /// The task over pages that hold the head's keys and values at the given offsets; it points into this tile.
+  /// The task over pages that hold the head's keys and values at the given offsets; it points into this list.
   AttentionTask task(const Attention& attention, const std::byte* const* pages, size_t key_offset,
                      size_t value_offset) const {
     const KvLayer& layer = *attention.kv;
@@ -119,47 +119,122 @@ class QueryTile {
 
  private:
   size_t count_ = 0;
-  const float *queries_[kQueryTile], *gates_[kQueryTile];
-  float *outputs_[kQueryTile], sinks_[kQueryTile];
-  int32_t first_[kQueryTile], last_[kQueryTile];
+  const float *queries_[kQueryTask], *gates_[kQueryTask];
+  float *outputs_[kQueryTask], sinks_[kQueryTask];
+  int32_t first_[kQueryTask], last_[kQueryTask];
 };
 
 }  // namespace
 
-void CpuBackend::attend(const Attention& attention, std::span<const RowSpan> spans) {
+/// The queries of a span's rows at one key/value head, from the `first` on.
+struct QueryRun {
+  const RowSpan* span;
+  size_t head, first, count;
+};
+
+namespace {
+
+void fill(const Attention& attention, const QueryRun& run, QueryList& list) {
+  const size_t group = attention.heads / attention.kv->heads;
+  for (size_t i = run.first; i < run.first + run.count; ++i) {
+    const int32_t last = run.span->first_position + static_cast<int32_t>(i / group);
+    const int32_t low = attention.window > 0 ? std::max(0, last - attention.window + 1) : 0;
+    list.add(attention, run.span->first_row + i / group, run.head * group + i % group, low, last);
+  }
+}
+
+AttentionTask task_of(const Attention& attention, const QueryRun& run, const QueryList& list) {
+  const KvLayer& layer = *attention.kv;
+  return list.task(attention, run.span->pages, layer.key_offset + run.head * layer.key_bytes(),
+                   layer.value_offset + run.head * layer.value_bytes());
+}
+
+/// The runs of one task each. A head's keys and values are read once per task, so it takes all the queries it can, as
+/// long as there are enough tasks for the members.
+std::vector<QueryRun> query_runs(const Attention& attention, std::span<const RowSpan> spans, size_t members) {
   const KvLayer& layer = *attention.kv;
   const size_t group = attention.heads / layer.heads;
   size_t queries = 0;
   for (const RowSpan& span : spans) queries += span.rows * attention.heads;
-  // Tiles share a head's keys; with few queries smaller tiles keep all members busy.
-  const size_t tile = std::clamp<size_t>(queries / (team_.size() * 4), 1, kQueryTile);
-  size_t items = 0;
-  for (const RowSpan& span : spans) items += layer.heads * ((span.rows * group + tile - 1) / tile);
-  const auto do_item = [&](const RowSpan& span, size_t head, size_t first) {
-    QueryTile queries_of_head;
-    for (size_t i = first; i < std::min(first + tile, span.rows * group); ++i) {
-      const int32_t last = span.first_position + static_cast<int32_t>(i / group);
-      const int32_t low = attention.window > 0 ? std::max(0, last - attention.window + 1) : 0;
-      queries_of_head.add(attention, span.first_row + i / group, head * group + i % group, low, last);
+  const size_t most = layer.value_stride() > 128 ? kQueryTask / 2 : kQueryTask;  // their sums stay in the nearest cache
+  const size_t size = std::clamp(queries / (members * 4), std::min(group, most), most);
+  std::vector<QueryRun> runs;
+  for (const RowSpan& span : spans) {
+    for (size_t first = 0; first < span.rows * group; first += size) {
+      for (size_t head = 0; head < layer.heads; ++head)
+        runs.push_back({&span, head, first, std::min(size, span.rows * group - first)});
     }
-    const AttentionTask task = queries_of_head.task(attention, span.pages, layer.key_offset + head * layer.key_bytes(),
-                                                    layer.value_offset + head * layer.value_bytes());
-    (layer.half ? kernels_->attention_f16 : kernels_->attention_f32)(task);
-  };
-  // The last tiles of a span see the most positions, so they go first.
-  team_.for_each(items, 1, [&](size_t begin, size_t end) {
-    for (size_t item = begin; item < end; ++item) {
-      size_t rest = items - 1 - item;
-      for (const RowSpan& span : spans) {
-        const size_t tiles = (span.rows * group + tile - 1) / tile;
-        if (rest < tiles * layer.heads) {
-          do_item(span, rest % layer.heads, rest / layer.heads * tile);
-          break;
-        }
-        rest -= tiles * layer.heads;
-      }
+  }
+  std::reverse(runs.begin(), runs.end());  // the last rows of a span see the most positions, so they go first
+  return runs;
+}
+
+constexpr size_t kSplitPages = 8;                     // fewer are not worth a further wait for the team
+constexpr size_t kPartialFloats = size_t{256} << 10;  // the partials of one round
+
+}  // namespace
+
+void CpuBackend::attend(const Attention& attention, std::span<const RowSpan> spans) {
+  const std::vector<QueryRun> runs = query_runs(attention, spans, team_.size());
+  if (runs.empty()) return;
+  // With few tasks some members would wait for others.
+  const size_t rounds = (runs.size() + team_.size() - 1) / team_.size();
+  const bool uneven = rounds * team_.size() * 7 > runs.size() * 8;
+  if (uneven && runs.size() < 4 * team_.size()) return attend_in_parts(attention, runs);
+  team_.for_each(runs.size(), 1, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      QueryList list;
+      fill(attention, runs[i], list);
+      const AttentionTask task = task_of(attention, runs[i], list);
+      (attention.kv->half ? kernels_->attention_f16 : kernels_->attention_f32)(task);
     }
   });
+}
+
+/// The pages of each task go to several members, whose partials are then merged in order: the same bits.
+void CpuBackend::attend_in_parts(const Attention& attention, std::span<const QueryRun> runs) {
+  const size_t count = runs.size();
+  std::vector<QueryList> lists(count);
+  std::vector<AttentionTask> tasks;
+  std::vector<AttentionPart> pages;
+  size_t states = 0, page_floats = 0, longest = 0;
+  for (size_t t = 0; t < count; ++t) {
+    fill(attention, runs[t], lists[t]);
+    tasks.push_back(task_of(attention, runs[t], lists[t]));
+    pages.push_back(visible_pages(tasks[t]));
+    states = std::max(states, state_floats(tasks[t]));
+    page_floats = std::max(page_floats, tasks[t].count * partial_floats(tasks[t]));
+    longest = std::max(longest, static_cast<size_t>(pages[t].last - pages[t].first + 1));
+  }
+  const size_t window = std::min(longest, std::max(kSplitPages, kPartialFloats / (count * page_floats)));
+  const size_t step = std::max<size_t>(1, window * count / (4 * team_.size()));
+  auto* state =
+      reinterpret_cast<float*>(grown(shared_scratch_, count * (states + window * page_floats) * sizeof(float)));
+  float* partials = state + count * states;
+  // A task's pages from an offset on, as many as there are.
+  const auto part_at = [&](size_t t, size_t offset, size_t most) {
+    const int32_t first = pages[t].first + static_cast<int32_t>(offset);
+    return AttentionPart{first, std::min(pages[t].last, first + static_cast<int32_t>(most) - 1)};
+  };
+  const size_t pieces = (window + step - 1) / step;
+  for (size_t offset = 0; offset < longest; offset += window) {
+    team_.for_each(pieces * count, 1, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        const size_t t = i % count, piece = i / count * step;
+        float* const to = partials + t * window * page_floats + piece * tasks[t].count * partial_floats(tasks[t]);
+        const AttentionPart part = part_at(t, offset + piece, std::min(step, window - piece));
+        if (part.first > part.last) continue;
+        (attention.kv->half ? kernels_->attention_part_f16 : kernels_->attention_part_f32)(tasks[t], part, to);
+      }
+    });
+    team_.for_each(count, 1, [&](size_t begin, size_t end) {
+      for (size_t t = begin; t < end; ++t) {
+        const AttentionPart part = part_at(t, offset, window);
+        if (part.first <= part.last)
+          kernels_->merge_attention(tasks[t], part, partials + t * window * page_floats, state + t * states);
+      }
+    });
+  }
 }
 
 namespace {
@@ -213,9 +288,9 @@ void CpuBackend::attend_selected(const Attention& attention, std::span<const Row
       gather_positions<float>(layer, head, span.pages, positions, scratch);
     std::vector<const std::byte*> own(pages);
     for (size_t i = 0; i < pages; ++i) own[i] = scratch + i * page_bytes;
-    for (size_t first = 0; first < group; first += kQueryTile) {
-      QueryTile queries;
-      for (size_t i = first; i < std::min(first + kQueryTile, group); ++i)
+    for (size_t first = 0; first < group; first += kQueryTask) {
+      QueryList queries;
+      for (size_t i = first; i < std::min(first + kQueryTask, group); ++i)
         queries.add(attention, row, head * group + i, 0, static_cast<int32_t>(positions.size()) - 1);
       const AttentionTask task = queries.task(attention, own.data(), 0, layer.key_bytes());
       (layer.half ? kernels_->attention_f16 : kernels_->attention_f32)(task);

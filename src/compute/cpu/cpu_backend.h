@@ -58,6 +58,8 @@ class CpuMatrix : public Matrix {
   std::shared_ptr<std::byte> data_;
 };
 
+struct QueryRun;
+
 class CpuBackend : public Backend {
  public:
   /// An error when the instruction set is unknown or this processor lacks it.
@@ -140,6 +142,7 @@ class CpuBackend : public Backend {
   void down(Rows hidden, std::span<const Expert> experts, Rows out);
 
   void rotate_and_store(const Attention& attention, std::span<const RowSpan> spans);
+  void attend_in_parts(const Attention& attention, std::span<const QueryRun> runs);
   void attend(const Attention& attention, std::span<const RowSpan> spans);
   void attend_selected(const Attention& attention, std::span<const RowSpan> spans);
   void index_keys(const BlockIndex& index, const RowSpan& span);

@@ -1,18 +1,24 @@
 // Attention of a tile of queries that share a key/value head, over pages of 64 positions.
 //
 // Each page gives an independent partial (maximum, sum, weighted values), merged in page order, so a query's result
-// does not depend on the rows it is computed with. Hidden positions weigh exactly 0; pages without a visible position
-// are skipped.
+// does not depend on the rows it is computed with, nor on who computes which pages. Hidden positions weigh exactly 0;
+// pages without a visible position are skipped.
 #pragma once
+
+#include <type_traits>
 
 #include "compute/cpu/kernels/rows.inl.h"
 
 namespace {
 
+using terrace::compute::AttentionPart;
 using terrace::compute::AttentionTask;
 using terrace::compute::kAttentionBlock;
 using terrace::compute::kMaximumHeadSize;
-using terrace::compute::kQueryTile;
+using terrace::compute::kPartialHead;
+using terrace::compute::kQueryTask;
+
+constexpr size_t kQueryTile = 6;  // rows in registers
 
 /// multiply() for a run-time number of rows and any width that is a multiple of 16.
 template <class Element>
@@ -95,72 +101,168 @@ inline void blend(float* total, const float* part, size_t size, float a, float b
   }
 }
 
+/// How many of a page's positions some query can see.
+inline size_t visible_depth(const AttentionTask& task, const size_t* queries, size_t count, int32_t block) {
+  int32_t depth = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const int32_t visible = task.last[queries[i]] - 64 * block + 1;
+    depth = visible > depth ? visible : depth;
+  }
+  return static_cast<size_t>(depth > 64 ? 64 : depth);
+}
+
+/// The partials of some of the task's queries, which all see something of the page.
 template <class Element>
-void attention(const AttentionTask& task) {
+void attend_tile(const AttentionTask& task, int32_t block, const size_t* queries, size_t count, const Element* keys,
+                 const Element* values, float* partials) {
   alignas(64) float scores[kQueryTile][kAttentionBlock];
-  alignas(64) float values[kQueryTile][kMaximumHeadSize];
-  alignas(64) float totals[kQueryTile][kMaximumHeadSize];
-  float maxima[kQueryTile], sums[kQueryTile];
-  int32_t first_block = INT32_MAX, last_block = -1;
-  for (size_t q = 0; q < task.count; ++q) {
-    maxima[q] = -__builtin_inff();
-    sums[q] = 0.0F;
-    for (size_t i = 0; i < task.value_stride; ++i) totals[q][i] = 0.0F;
-    first_block = task.first[q] / 64 < first_block ? task.first[q] / 64 : first_block;
-    last_block = task.last[q] / 64 > last_block ? task.last[q] / 64 : last_block;
+  const float *query_rows[kQueryTile] = {}, *weights[kQueryTile] = {};
+  float *score_rows[kQueryTile] = {}, *value_rows[kQueryTile] = {};
+  for (size_t i = 0; i < count; ++i) {
+    query_rows[i] = task.queries[queries[i]];
+    weights[i] = score_rows[i] = scores[i];
+    value_rows[i] = partials + queries[i] * partial_floats(task) + kPartialHead;
   }
-  for (int32_t block = first_block; block <= last_block; ++block) {
-    size_t active[kQueryTile], count = 0;
-    const float *queries[kQueryTile], *weights[kQueryTile];
-    float *score_rows[kQueryTile], *value_rows[kQueryTile];
-    int32_t depth = 0;
-    for (size_t q = 0; q < task.count; ++q) {
-      if (task.first[q] > 64 * block + 63 || task.last[q] < 64 * block) continue;
-      queries[count] = task.queries[q];
-      weights[count] = score_rows[count] = scores[count];
-      value_rows[count] = values[count];
-      const int32_t visible = task.last[q] - 64 * block + 1;
-      depth = visible > depth ? visible : depth;
-      active[count++] = q;
-    }
-    if (count == 0) continue;
-    depth = depth > 64 ? 64 : depth;
-    // Only the registers of keys that some query can see; the scores beyond stay hidden by softmax_partial.
-    const size_t width = (static_cast<size_t>(depth) + 15) / 16 * 16;
-    for (size_t i = 0; i < count; ++i) {
-      for (size_t j = width; j < kAttentionBlock; ++j) scores[i][j] = 0.0F;
-    }
-    multiply_rows(queries, count, task.key_size, reinterpret_cast<const Element*>(task.pages[block] + task.key_offset),
-                  kAttentionBlock, width, score_rows);
-    Partial partials[kQueryTile];
-    for (size_t i = 0; i < count; ++i) {
-      partials[i] =
-          softmax_partial(scores[i], task.scale, task.first[active[i]] - 64 * block, task.last[active[i]] - 64 * block);
-    }
-    multiply_rows(weights, count, static_cast<size_t>(depth),
-                  reinterpret_cast<const Element*>(task.pages[block] + task.value_offset), task.value_stride,
-                  task.value_stride, value_rows);
-    for (size_t i = 0; i < count; ++i) {
-      const size_t q = active[i];
-      const float maximum = maxima[q] > partials[i].maximum ? maxima[q] : partials[i].maximum;
-      const float old_factor = exponential1(maxima[q] - maximum),
-                  new_factor = exponential1(partials[i].maximum - maximum);
-      sums[q] = __builtin_fmaf(sums[q], old_factor, partials[i].sum * new_factor);
-      blend(totals[q], values[i], task.value_stride, old_factor, new_factor);
-      maxima[q] = maximum;
+  const size_t depth = visible_depth(task, queries, count, block);
+  // Only the registers of keys that some query can see; the scores beyond stay hidden by softmax_partial.
+  const size_t width = (depth + 15) / 16 * 16;
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t j = width; j < kAttentionBlock; ++j) scores[i][j] = 0.0F;
+  }
+  multiply_rows(query_rows, count, task.key_size, keys, kAttentionBlock, width, score_rows);
+  for (size_t i = 0; i < count; ++i) {
+    const size_t q = queries[i];
+    const Partial partial =
+        softmax_partial(scores[i], task.scale, task.first[q] - 64 * block, task.last[q] - 64 * block);
+    float* const head = partials + q * partial_floats(task);
+    head[0] = partial.maximum;
+    head[1] = partial.sum;
+    head[2] = 1.0F;
+  }
+  multiply_rows(weights, count, depth, values, task.value_stride, task.value_stride, value_rows);
+}
+
+/// The tiles of a page, as equal as possible: many rows share what is loaded.
+template <class Element>
+void attend_tiles(const AttentionTask& task, int32_t block, const size_t* queries, size_t count, const Element* keys,
+                  const Element* values, float* partials) {
+  const size_t tiles = (count + kQueryTile - 1) / kQueryTile;
+  for (size_t t = 0; t < tiles; ++t) {
+    const size_t first = count * t / tiles, last = count * (t + 1) / tiles;
+    attend_tile(task, block, queries + first, last - first, keys, values, partials);
+  }
+}
+
+template <class Element>
+void widen(const Element* from, size_t count, float* to) {
+  for (size_t i = 0; i < count; i += Simd::lanes) Simd::store(to + i, load_weights(from + i));
+}
+
+/// A page's partials, one record per query of the task.
+template <class Element>
+void attend_page(const AttentionTask& task, int32_t block, float* partials) {
+  size_t queries[kQueryTask], count = 0;
+  for (size_t q = 0; q < task.count; ++q) {
+    partials[q * partial_floats(task) + 2] = 0.0F;
+    if (task.first[q] <= 64 * block + 63 && task.last[q] >= 64 * block) queries[count++] = q;
+  }
+  if (count == 0) return;
+  const auto* keys = reinterpret_cast<const Element*>(task.pages[block] + task.key_offset);
+  const auto* values = reinterpret_cast<const Element*>(task.pages[block] + task.value_offset);
+  if constexpr (!std::is_same_v<Element, float>) {
+    // Halves are turned into floats once where several tiles take them.
+    if (count > kQueryTile) {
+      alignas(64) float wide_keys[kAttentionBlock * kMaximumHeadSize], wide_values[kAttentionBlock * kMaximumHeadSize];
+      widen(keys, kAttentionBlock * task.key_size, wide_keys);
+      widen(values, visible_depth(task, queries, count, block) * task.value_stride, wide_values);
+      return attend_tiles<float>(task, block, queries, count, wide_keys, wide_values, partials);
     }
   }
+  attend_tiles<Element>(task, block, queries, count, keys, values, partials);
+}
+
+/// What the pages so far have given for each query.
+struct AttentionState {
+  float *maxima, *sums, *totals;
+  AttentionState(const AttentionTask& task, float* memory)
+      : maxima(memory), sums(memory + task.count), totals(memory + 2 * task.count) {}
+};
+
+void begin_attention(const AttentionTask& task, const AttentionState& state) {
   for (size_t q = 0; q < task.count; ++q) {
-    float factor = 1.0F;
+    state.maxima[q] = -__builtin_inff();
+    state.sums[q] = 0.0F;
+  }
+  for (size_t i = 0; i < task.count * task.value_stride; ++i) state.totals[i] = 0.0F;
+}
+
+void merge_page(const AttentionTask& task, const float* partials, const AttentionState& state) {
+  alignas(64) float old_factors[kQueryTask], new_factors[kQueryTask];
+  for (size_t q = 0; q < (task.count + 15) / 16 * 16; ++q) old_factors[q] = new_factors[q] = 0.0F;
+  for (size_t q = 0; q < task.count; ++q) {
+    const float* const partial = partials + q * partial_floats(task);
+    if (partial[2] == 0.0F) continue;
+    const float maximum = state.maxima[q] > partial[0] ? state.maxima[q] : partial[0];
+    old_factors[q] = state.maxima[q] - maximum;
+    new_factors[q] = partial[0] - maximum;
+    state.maxima[q] = maximum;
+  }
+  for (size_t q = 0; q < task.count; q += Simd::lanes) {
+    Simd::store(old_factors + q, exponential(Simd::load(old_factors + q)));
+    Simd::store(new_factors + q, exponential(Simd::load(new_factors + q)));
+  }
+  for (size_t q = 0; q < task.count; ++q) {
+    const float* const partial = partials + q * partial_floats(task);
+    if (partial[2] == 0.0F) continue;
+    state.sums[q] = __builtin_fmaf(state.sums[q], old_factors[q], partial[1] * new_factors[q]);
+    blend(state.totals + q * task.value_stride, partial + kPartialHead, task.value_stride, old_factors[q],
+          new_factors[q]);
+  }
+}
+
+void end_attention(const AttentionTask& task, const AttentionState& state) {
+  for (size_t q = 0; q < task.count; ++q) {
+    float factor = 1.0F, sum = state.sums[q];
     if (task.sinks) {
-      const float maximum = maxima[q] > task.sinks[q] ? maxima[q] : task.sinks[q];
-      factor = exponential1(maxima[q] - maximum);
-      sums[q] = __builtin_fmaf(sums[q], factor, exponential1(task.sinks[q] - maximum));
+      const float maximum = state.maxima[q] > task.sinks[q] ? state.maxima[q] : task.sinks[q];
+      factor = exponential1(state.maxima[q] - maximum);
+      sum = __builtin_fmaf(sum, factor, exponential1(task.sinks[q] - maximum));
     }
-    const float inverse = factor / sums[q];
-    for (size_t i = 0; i < task.value_size; ++i) task.outputs[q][i] = totals[q][i] * inverse;
+    const float inverse = factor / sum;
+    const float* const total = state.totals + q * task.value_stride;
+    for (size_t i = 0; i < task.value_size; ++i) task.outputs[q][i] = total[i] * inverse;
     if (task.gates) gate_by_sigmoid(task.gates[q], task.value_size, task.outputs[q]);
   }
+}
+
+template <class Element>
+void attention(const AttentionTask& task) {
+  alignas(64) float partials[kQueryTask * (kPartialHead + kMaximumHeadSize)];
+  alignas(64) float memory[kQueryTask * (2 + kMaximumHeadSize)];
+  const AttentionState state(task, memory);
+  begin_attention(task, state);
+  const AttentionPart all = visible_pages(task);
+  for (int32_t block = all.first; block <= all.last; ++block) {
+    attend_page<Element>(task, block, partials);
+    merge_page(task, partials, state);
+  }
+  end_attention(task, state);
+}
+
+/// The partials of a run of pages, for merge_attention.
+template <class Element>
+void attention_part(const AttentionTask& task, const AttentionPart& part, float* partials) {
+  for (int32_t block = part.first; block <= part.last; ++block, partials += task.count * partial_floats(task))
+    attend_page<Element>(task, block, partials);
+}
+
+void merge_attention(const AttentionTask& task, const AttentionPart& part, const float* partials, float* memory) {
+  const AttentionState state(task, memory);
+  const AttentionPart all = visible_pages(task);
+  if (part.first == all.first) begin_attention(task, state);
+  for (int32_t block = part.first; block <= part.last; ++block, partials += task.count * partial_floats(task))
+    merge_page(task, partials, state);
+  if (part.last == all.last) end_attention(task, state);
 }
 
 }  // namespace

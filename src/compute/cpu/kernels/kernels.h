@@ -55,6 +55,9 @@ struct BlockKernelGroup {
   const BlockKernels* types;
 };
 
+constexpr size_t kQueryTask = 48;    ///< queries of one attention task
+constexpr size_t kPartialHead = 16;  ///< floats before the values of a partial: its maximum, its sum, whether it is one
+
 /// Queries that share a key/value head. A page holds per head its keys [size][64 positions] and values [64
 /// positions][padded size].
 struct AttentionTask {
@@ -62,7 +65,7 @@ struct AttentionTask {
   float* const* outputs;          ///< `count` rows of `value_size`
   const int32_t* last;            ///< per query the last visible position
   const int32_t* first;           ///< per query the first visible position
-  size_t count;                   ///< at most kQueryTile
+  size_t count;                   ///< at most kQueryTask
   const std::byte* const* pages;  ///< indexed by position / 64; this head's keys and values lie at the offsets below
   size_t key_offset;              ///< bytes
   size_t value_offset;            ///< bytes
@@ -73,7 +76,24 @@ struct AttentionTask {
   const float* const* gates;  ///< per query value_size gates, or null
   const float* sinks;         ///< per query the logit of its sink, or null
 };
-constexpr size_t kQueryTile = 6;
+// Internal linkage: a copy compiled for one instruction set must not serve the others.
+/// Floats that a page gives for one query, and that the merging of a task keeps.
+static inline size_t partial_floats(const AttentionTask& task) { return kPartialHead + task.value_stride; }
+static inline size_t state_floats(const AttentionTask& task) { return task.count * (2 + task.value_stride); }
+
+/// Pages `first` to `last` of a task.
+struct AttentionPart {
+  int32_t first, last;
+};
+/// The pages that some query sees.
+static inline AttentionPart visible_pages(const AttentionTask& task) {
+  AttentionPart part{task.first[0], task.last[0]};
+  for (size_t q = 1; q < task.count; ++q) {
+    part.first = task.first[q] < part.first ? task.first[q] : part.first;
+    part.last = task.last[q] > part.last ? task.last[q] : part.last;
+  }
+  return {part.first / 64, part.last / 64};
+}
 
 /// A causal convolution of each channel on its own: out[r][c] = f(bias[c] + sum over k of taps[k][c] * input), where
 /// the last tap meets row r and the others rows `dilation` apart before it. Rows before the first are in `tail`, oldest
@@ -163,6 +183,11 @@ struct Kernels {
   void (*gate)(GateFunction function, const float* gate, const float* up, size_t size, float* out);
   void (*attention_f16)(const AttentionTask& task);
   void (*attention_f32)(const AttentionTask& task);
+  /// The same in parts: [pages][count][partial_floats()] partials of some pages each, by whom it may be, and then their
+  /// merging in order into `state`, which takes state_floats().
+  void (*attention_part_f16)(const AttentionTask& task, const AttentionPart& part, float* partials);
+  void (*attention_part_f32)(const AttentionTask& task, const AttentionPart& part, float* partials);
+  void (*merge_attention)(const AttentionTask& task, const AttentionPart& part, const float* partials, float* state);
   void (*to_half)(const float* x, size_t size, uint16_t* out);  ///< saturating
   /// Sums of bytes at full reading speed, and back-to-back integer dot products: the limits that `terrace bench`
   /// compares with. `streams` (1 or 4) are read side by side, `prefetch` bytes ahead of use (0: left to the hardware).
