@@ -149,7 +149,7 @@ const statusOf = (state) => ({
   token_bytes: { dense: 620e6, experts: 1040e6, head: 255e6, state: 0, kv_per_position: 98304 },
   memory: {
     weights: 18556686912,
-    kv: 1610612736,
+    KV: 1610612736,
     states: 0,
     activations: 412e6,
     logits: 21e6,
