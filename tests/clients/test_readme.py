@@ -4,10 +4,14 @@ import json
 import os
 import pathlib
 import re
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import urllib.request
 
 from support import ROOT, Server
 
@@ -103,6 +107,43 @@ class Programs(unittest.TestCase):
         done = self.run_program(f"cn -p --config {file} Hello")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreater(len(done.stdout), 1)
+
+
+@unittest.skipUnless(shutil.which("open-webui"), "needs Open WebUI (pip install open-webui, several GB)")
+class OpenWebUi(unittest.TestCase):
+    def test_models_and_chats(self):
+        server = Server("qwen3", "--ctx", "400")
+        self.addCleanup(server.stop)
+        with tempfile.TemporaryDirectory() as home:
+            with socket.create_server(("127.0.0.1", 0)) as probe:
+                port = probe.getsockname()[1]
+            command = "exec env " + snippets(server.url)["Open WebUI"].strip() + f" --host 127.0.0.1 --port {port}"
+            environment = {**os.environ, "HOME": home, "DATA_DIR": home, "WEBUI_AUTH": "False", "HF_HUB_OFFLINE": "1"}
+            program = subprocess.Popen(["sh", "-c", command], cwd=home, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                self.talk(f"http://127.0.0.1:{port}/api")
+            finally:
+                program.kill()
+                program.wait(30)
+
+    def talk(self, url):
+        def ask(path, body=None, **headers):
+            data = json.dumps(body).encode() if body else None
+            request = urllib.request.Request(url + path, data, {"Content-Type": "application/json", **headers})
+            with urllib.request.urlopen(request, timeout=60) as response:
+                return response.read().decode()
+
+        for _ in range(200):
+            try:
+                token = json.loads(ask("/v1/auths/signin", {"email": "admin@localhost", "password": "admin"}))["token"]
+                break
+            except OSError:
+                time.sleep(1)
+        key = {"Authorization": f"Bearer {token}"}
+        model = json.loads(ask("/models", **key))["data"][0]["id"]
+        chat = {"model": model, "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 8}
+        self.assertEqual(json.loads(ask("/chat/completions", chat, **key))["object"], "chat.completion")
+        self.assertIn("data: [DONE]", ask("/chat/completions", {**chat, "stream": True}, **key))
 
 
 if __name__ == "__main__":

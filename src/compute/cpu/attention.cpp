@@ -169,18 +169,27 @@ std::vector<QueryRun> query_runs(const Attention& attention, std::span<const Row
   return runs;
 }
 
-constexpr size_t kSplitPages = 8;                     // fewer are not worth a further wait for the team
+constexpr size_t kSplitPages = 4;                     // fewer are not worth a further wait for the team
 constexpr size_t kPartialFloats = size_t{256} << 10;  // the partials of one round
 
 }  // namespace
 
+/// Whether some members would wait long for others, because there are few tasks.
+bool CpuBackend::worth_splitting(const Attention& attention, std::span<const QueryRun> runs) const {
+  const size_t members = team_.size(), rounds = (runs.size() + members - 1) / members;
+  const bool uneven = rounds * members * 7 > runs.size() * 8;
+  if (!uneven || runs.size() >= 4 * members) return false;
+  size_t most = 0;  // positions
+  for (const QueryRun& run : runs)
+    most = std::max(most, static_cast<size_t>(run.span->first_position) + run.span->rows);
+  if (attention.window > 0) most = std::min(most, static_cast<size_t>(attention.window));
+  return most >= kSplitPages * kAttentionBlock;
+}
+
 void CpuBackend::attend(const Attention& attention, std::span<const RowSpan> spans) {
   const std::vector<QueryRun> runs = query_runs(attention, spans, team_.size());
   if (runs.empty()) return;
-  // With few tasks some members would wait for others.
-  const size_t rounds = (runs.size() + team_.size() - 1) / team_.size();
-  const bool uneven = rounds * team_.size() * 7 > runs.size() * 8;
-  if (uneven && runs.size() < 4 * team_.size()) return attend_in_parts(attention, runs);
+  if (worth_splitting(attention, runs)) return attend_in_parts(attention, runs);
   team_.for_each(runs.size(), 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       QueryList list;

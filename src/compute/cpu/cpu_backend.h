@@ -142,6 +142,7 @@ class CpuBackend : public Backend {
   void down(Rows hidden, std::span<const Expert> experts, Rows out);
 
   void rotate_and_store(const Attention& attention, std::span<const RowSpan> spans);
+  bool worth_splitting(const Attention& attention, std::span<const QueryRun> runs) const;
   void attend_in_parts(const Attention& attention, std::span<const QueryRun> runs);
   void attend(const Attention& attention, std::span<const RowSpan> spans);
   void attend_selected(const Attention& attention, std::span<const RowSpan> spans);
