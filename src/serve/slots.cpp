@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <filesystem>
+#include <mutex>
 
 #include "serve/endpoints.h"
 #include "serve/fields.h"
@@ -37,10 +38,11 @@ std::optional<std::string> slot_path(const Service& service, const Json& body, s
   };
   if (name.empty() || name.size() > kLongestName || name.front() == '.' ||
       !std::all_of(name.begin(), name.end(), plain))
-    fields.refuse("filename",
-                  fmt::format("must be a plain name: up to {} of the characters a-z, A-Z, 0-9, '-', '_' and '.', "
-                              "the first no '.'",
-                              kLongestName));
+    fields.refuse(
+        "filename",
+        fmt::format(
+            "must be a plain name of at most {} characters: letters, digits, '-', '_' and '.', not beginning with '.'",
+            kLongestName));
   if (problem) return std::nullopt;
   return service.options().slot_folder + "/" + name;
 }
@@ -54,6 +56,8 @@ void save(const Service& service, size_t slot, const Call& call, const Json& bod
   ServedModel& model = service.model();
   const auto conversation = model.scheduler->conversation(slot);
   if (!conversation) return call.refuse({400, conversation.error().message});
+  static std::mutex one_at_a_time;  // two that save under one name would write the same file
+  const std::lock_guard lock(one_at_a_time);
   const auto written = write_slot_file(*path, *conversation, model.fingerprint, RecordLimits::of(*model.engine));
   if (!written) return call.refuse({500, written.error().message});
   call.send({{"id_slot", slot},
