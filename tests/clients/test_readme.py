@@ -80,6 +80,8 @@ class Programs(unittest.TestCase):
         done = subprocess.run(["sh", "-c", command], cwd=self.home.name, env={**self.environment, **variables}, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=240)
         self.assertGreater(self.answers(), before, done.stdout + done.stderr)
+        refused = re.findall(r'endpoint="/v1/(?:chat/completions|responses|messages)",status="[45].*', self.server.request("/metrics")[1])
+        self.assertEqual(refused, [])
         return done
 
     def test_claude_code(self):
@@ -104,9 +106,7 @@ class Programs(unittest.TestCase):
 
     def test_continue(self):
         file = self.put(".continue/config.yaml", self.snippets["Continue"])
-        done = self.run_program(f"cn -p --config {file} Hello")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertGreater(len(done.stdout), 1)
+        self.run_program(f"cn -p --config {file} Hello")  # which fails where nonsense is no text
 
 
 @unittest.skipUnless(shutil.which("open-webui"), "needs Open WebUI (pip install open-webui, several GB)")
