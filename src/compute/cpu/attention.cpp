@@ -156,8 +156,7 @@ std::vector<QueryRun> query_runs(const Attention& attention, std::span<const Row
   const size_t group = attention.heads / layer.heads;
   size_t queries = 0;
   for (const RowSpan& span : spans) queries += span.rows * attention.heads;
-  const size_t most = layer.value_stride() > 128 ? kQueryTask / 2 : kQueryTask;  // their sums stay in the nearest cache
-  const size_t size = std::clamp(queries / (members * 4), std::min(group, most), most);
+  const size_t size = std::clamp(queries / (members * 4), std::min(group, kQueryTask), kQueryTask);
   std::vector<QueryRun> runs;
   for (const RowSpan& span : spans) {
     for (size_t first = 0; first < span.rows * group; first += size) {

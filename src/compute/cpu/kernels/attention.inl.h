@@ -5,8 +5,6 @@
 // pages without a visible position are skipped.
 #pragma once
 
-#include <type_traits>
-
 #include "compute/cpu/kernels/rows.inl.h"
 
 namespace {
@@ -153,11 +151,6 @@ void attend_tiles(const AttentionTask& task, int32_t block, const size_t* querie
   }
 }
 
-template <class Element>
-void widen(const Element* from, size_t count, float* to) {
-  for (size_t i = 0; i < count; i += Simd::lanes) Simd::store(to + i, load_weights(from + i));
-}
-
 /// A page's partials, one record per query of the task.
 template <class Element>
 void attend_page(const AttentionTask& task, int32_t block, float* partials) {
@@ -169,15 +162,6 @@ void attend_page(const AttentionTask& task, int32_t block, float* partials) {
   if (count == 0) return;
   const auto* keys = reinterpret_cast<const Element*>(task.pages[block] + task.key_offset);
   const auto* values = reinterpret_cast<const Element*>(task.pages[block] + task.value_offset);
-  if constexpr (!std::is_same_v<Element, float>) {
-    // Halves are turned into floats once where several tiles take them.
-    if (count > kQueryTile) {
-      alignas(64) float wide_keys[kAttentionBlock * kMaximumHeadSize], wide_values[kAttentionBlock * kMaximumHeadSize];
-      widen(keys, kAttentionBlock * task.key_size, wide_keys);
-      widen(values, visible_depth(task, queries, count, block) * task.value_stride, wide_values);
-      return attend_tiles<float>(task, block, queries, count, wide_keys, wide_values, partials);
-    }
-  }
   attend_tiles<Element>(task, block, queries, count, keys, values, partials);
 }
 

@@ -55,7 +55,7 @@ struct BlockKernelGroup {
   const BlockKernels* types;
 };
 
-constexpr size_t kQueryTask = 48;    ///< queries of one attention task
+constexpr size_t kQueryTask = 24;    ///< queries of one attention task
 constexpr size_t kPartialHead = 16;  ///< floats before the values of a partial: its maximum, its sum, whether it is one
 
 /// Queries that share a key/value head. A page holds per head its keys [size][64 positions] and values [64
