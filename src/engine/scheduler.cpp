@@ -117,19 +117,21 @@ void Scheduler::between_steps(const std::function<void(ConversationCache&)>& wor
   done.get_future().wait();
 }
 
-Result<std::vector<Checkpoint>> Scheduler::conversation(size_t slot) {
-  std::vector<Checkpoint> found;
+Result<std::vector<std::shared_ptr<const Checkpoint>>> Scheduler::conversation(size_t slot) {
+  std::vector<std::shared_ptr<const Checkpoint>> found;
   between_steps([&](ConversationCache& cache) {
     const auto running =
         std::find_if(active_.begin(), active_.end(), [&](const JobPtr& job) { return job->slot == slot; });
-    const std::vector<int32_t> tokens = running == active_.end() ? conversations_[slot] : (*running)->sequence.tokens();
-    for (const auto& checkpoint : cache.beginnings(tokens))
-      found.push_back(checkpoint->first(checkpoint->tokens.size()));
-    if (tokens.empty() || (!found.empty() && found.back().tokens.size() == tokens.size())) return;
-    if (running != active_.end()) return found.push_back((*running)->sequence.checkpoint());
+    const bool runs = running != active_.end();
+    const std::vector<int32_t> tokens = runs ? (*running)->sequence.tokens() : conversations_[slot];
+    found = cache.beginnings(tokens);
+    if (tokens.empty() || (!found.empty() && found.back()->tokens.size() == tokens.size())) return;
+    if (runs) return found.push_back(std::make_shared<const Checkpoint>((*running)->sequence.checkpoint()));
     const auto longer = cache.find(tokens);  // may serve in its place
     if (longer.length < tokens.size()) return found.clear();
-    found.push_back(longer.checkpoint->first(longer.length));
+    Sequence sequence;
+    sequence.restore(*longer.checkpoint, longer.length);
+    found.push_back(std::make_shared<const Checkpoint>(sequence.checkpoint()));
   });
   if (found.empty()) return fail("slot {} has no conversation, or it is not in the cache any more", slot);
   return found;

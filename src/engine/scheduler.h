@@ -127,7 +127,7 @@ class Scheduler {
 
   /// The last conversation of a slot, that of its answer if one is being written: the checkpoints on its way, the
   /// shortest first, the last with all of its tokens. An error if that is not in the cache any more.
-  Result<std::vector<Checkpoint>> conversation(size_t slot);
+  Result<std::vector<std::shared_ptr<const Checkpoint>>> conversation(size_t slot);
   /// Makes a conversation that slot's last one, with which any slot can go on: an error if the cache cannot hold it.
   Status adopt(size_t slot, std::vector<Checkpoint> conversation);
   /// Forgets the slot's last conversation, and returns how many tokens it had; other conversations that begin alike

@@ -14,18 +14,6 @@ size_t pages_of(size_t positions) { return (positions + kPage - 1) / kPage; }
 
 }  // namespace
 
-Checkpoint Checkpoint::first(size_t length) const {
-  if (state.size() > 0) length = tokens.size();
-  Checkpoint part;
-  part.tokens.assign(tokens.begin(), tokens.begin() + static_cast<ptrdiff_t>(length));
-  part.pages.assign(pages.begin(), pages.begin() + static_cast<ptrdiff_t>(pages_of(length)));
-  if (state.size() > 0) {
-    part.state = Buffer(state.size(), Purpose::states);
-    std::copy_n(state.data(), state.size(), part.state.data());
-  }
-  return part;
-}
-
 void Sequence::shorten(size_t length) {
   tokens_.resize(length);
   pages_.resize(pages_of(length));

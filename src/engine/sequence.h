@@ -16,9 +16,6 @@ struct Checkpoint {
   std::vector<int32_t> tokens;
   std::vector<memory::KvPage> pages;
   Buffer state;  ///< empty before the first step, and where a model has no recurrent layers
-
-  /// The first `length` tokens of it, with shares of its pages; of one with a state, that is all of them.
-  Checkpoint first(size_t length) const;
 };
 
 /// A conversation in memory: its tokens, the pages of their keys and values, and the state of recurrent layers.

@@ -57,11 +57,10 @@ class Answer : public engine::GenerationListener {
   void failed(const Error& error) override { sink_->failed({500, error.message}); }
 
  private:
-  std::shared_ptr<const void> lease_;  // the last to go
-
   void emit(std::string_view text);
   void pass_on(std::vector<text::OutputDelta> deltas);
 
+  std::shared_ptr<const void> lease_;  // first, so that it is given back last
   AnswerOptions options_;
   text::StreamDecoder decoder_;
   engine::StopFilter stop_;

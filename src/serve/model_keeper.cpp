@@ -4,6 +4,11 @@
 
 namespace terrace::serve {
 
+ModelKeeper::ModelKeeper(ServiceOptions options)
+    : options_(std::move(options)),
+      patience_(
+          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.idle_unload_seconds))) {}
+
 Result<std::unique_ptr<ModelKeeper>> ModelKeeper::create(ServiceOptions options) {
   std::unique_ptr<ModelKeeper> keeper(new ModelKeeper(std::move(options)));
   if (keeper->options_.lazy_load) {
@@ -91,22 +96,17 @@ void ModelKeeper::drain(double seconds) {
   model_->scheduler->drain(seconds);
 }
 
-bool ModelKeeper::idle() const {
-  return model_ && options_.idle_unload_seconds > 0 && leases_ == 0 &&
-         Clock::now() - last_use_ >= std::chrono::duration<double>(options_.idle_unload_seconds);
-}
+bool ModelKeeper::idle() const { return model_ && patience_.count() > 0 && leases_ == 0; }
 
 void ModelKeeper::run() {
-  const auto patience =
-      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.idle_unload_seconds));
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     if (!waiting_.empty()) {
       model_ ? answer_waiting(lock, take_lease()) : load(lock);
-    } else if (idle()) {
+    } else if (idle() && Clock::now() >= last_use_ + patience_) {
       unload(lock);
-    } else if (model_ && patience.count() > 0 && leases_ == 0) {
-      news_.wait_until(lock, last_use_ + patience);
+    } else if (idle()) {
+      news_.wait_until(lock, last_use_ + patience_);
     } else {
       news_.wait(lock);
     }

@@ -45,7 +45,7 @@ class ModelKeeper {
 
  private:
   using Clock = std::chrono::steady_clock;
-  explicit ModelKeeper(ServiceOptions options) : options_(std::move(options)) {}
+  explicit ModelKeeper(ServiceOptions options);
 
   void run();
   void load(std::unique_lock<std::mutex>& lock);
@@ -56,6 +56,7 @@ class ModelKeeper {
   engine::SchedulerStatus resting_status() const;
 
   ServiceOptions options_;
+  Clock::duration patience_;            // without a lease; 0: without end
   std::unique_ptr<ServedModel> model_;  // changed by the keeper's thread, while there is no lease
 
   mutable std::mutex mutex_;  // guards what follows, and whether there is a model

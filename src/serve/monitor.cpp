@@ -32,8 +32,7 @@ Json slot_json(const engine::SlotStatus& slot, size_t index, size_t context) {
           {"next_token", {{"n_decoded", slot.completion_tokens}}}};
 }
 
-Json slots_json(const Service& service) {
-  const engine::SchedulerStatus status = service.keeper().status();
+Json slots_json(const Service& service, const engine::SchedulerStatus& status) {
   const auto card = service.keeper().card();
   Json slots = Json::array();
   for (size_t i = 0; i < status.slots.size(); ++i)
@@ -71,7 +70,7 @@ Json status_json(const Service& service) {
       {"cache",
        {{"bytes", status.cache_bytes}, {"limit", status.cache_limit}, {"conversations", status.cache_entries}}},
       {"queue", {{"waiting", status.waiting}, {"limit", options.scheduler.queue_limit}}},
-      {"slots", slots_json(service)},
+      {"slots", slots_json(service, status)},
       {"totals", totals_json(status.totals)}};
   const auto card = service.keeper().card();
   if (!card) return made;
@@ -123,7 +122,7 @@ void add_monitor(Router& router, Service& service) {
   get("/v1/health", health, /*open=*/true);
   get("/v1/status", status_json);
   get("/props", props_json);
-  get("/slots", slots_json);
+  get("/slots", [](const Service& s) { return slots_json(s, s.keeper().status()); });
   const auto models = [](const Service& s) { return Json{{"object", "list"}, {"data", Json::array({model_json(s)})}}; };
   get("/v1/models", models);
   get("/models", models);

@@ -29,21 +29,22 @@ Result<std::vector<CheckpointRecord>> read_records(Bytes& rest, Fingerprint fing
 
 }  // namespace
 
-Result<uint64_t> write_slot_file(const std::string& path, std::span<const engine::Checkpoint> conversation,
+Result<uint64_t> write_slot_file(const std::string& path,
+                                 std::span<const std::shared_ptr<const engine::Checkpoint>> conversation,
                                  Fingerprint fingerprint, const RecordLimits& limits) {
   TERRACE_TRY(auto file, OutputFile::create(path));
   const uint64_t count = conversation.size();
   TERRACE_CHECK(file.write(std::as_bytes(std::span(&count, 1))));
   std::unordered_set<std::string> named;
   std::vector<Bytes> pages;
-  for (const engine::Checkpoint& checkpoint : conversation) {
+  for (const auto& checkpoint : conversation) {
     std::vector<std::string> names;
-    for (const memory::KvPage& page : checkpoint.pages) {
+    for (const memory::KvPage& page : checkpoint->pages) {
       const Bytes bytes(page.get(), limits.page_bytes);
       names.push_back(hash_name(bytes));
       if (named.insert(names.back()).second) pages.push_back(bytes);
     }
-    TERRACE_CHECK(file.write(encode_record(checkpoint, names, fingerprint, limits)));
+    TERRACE_CHECK(file.write(encode_record(*checkpoint, names, fingerprint, limits)));
   }
   for (const Bytes page : pages) TERRACE_CHECK(file.write(page));
   const uint64_t written = file.written();

@@ -9,7 +9,8 @@ namespace terrace::serve {
 
 /// Writes the number of checkpoints, their records, and each page that they name once, in the order of the names; the
 /// file appears whole or not at all. Returns its size in bytes.
-Result<uint64_t> write_slot_file(const std::string& path, std::span<const engine::Checkpoint> conversation,
+Result<uint64_t> write_slot_file(const std::string& path,
+                                 std::span<const std::shared_ptr<const engine::Checkpoint>> conversation,
                                  Fingerprint fingerprint, const RecordLimits& limits);
 
 struct SlotFile {

@@ -27,59 +27,48 @@ class Watch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// The path of the file that a request names, which lies in the folder for them whatever it says.
-std::optional<std::string> slot_path(const Service& service, const Json& body, std::string& name,
-                                     std::optional<Refusal>& problem) {
+/// The file that a request names, which lies in the folder for them whatever it says.
+std::string read_name(const Json& body, std::optional<Refusal>& problem) {
   const Fields fields(body, "", problem);
+  std::string name;
   if (!fields.has("filename")) fields.refuse("filename", "is missing");
   fields.read("filename", name);
   const auto plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
   };
   if (name.empty() || name.size() > kLongestName || name.front() == '.' ||
-      !std::all_of(name.begin(), name.end(), plain))
-    fields.refuse(
-        "filename",
-        fmt::format(
-            "must be a plain name of at most {} characters: letters, digits, '-', '_' and '.', not beginning with '.'",
-            kLongestName));
-  if (problem) return std::nullopt;
-  return service.options().slot_folder + "/" + name;
+      !std::all_of(name.begin(), name.end(), plain)) {
+    fields.refuse("filename", fmt::format("must be a plain name of at most {} characters: letters, digits, '-', '_' "
+                                          "and '.', not beginning with '.'",
+                                          kLongestName));
+  }
+  return name;
 }
 
-void save(const Service& service, size_t slot, const Call& call, const Json& body) {
+void save(ServedModel& model, size_t slot, const std::string& name, const std::string& path, const Call& call) {
   const Watch watch;
-  std::string name;
-  std::optional<Refusal> problem;
-  const auto path = slot_path(service, body, name, problem);
-  if (!path) return call.refuse(*problem);
-  ServedModel& model = service.model();
   const auto conversation = model.scheduler->conversation(slot);
   if (!conversation) return call.refuse({400, conversation.error().message});
   static std::mutex one_at_a_time;  // two that save under one name would write the same file
   const std::lock_guard lock(one_at_a_time);
-  const auto written = write_slot_file(*path, *conversation, model.fingerprint, RecordLimits::of(*model.engine));
+  const auto written = write_slot_file(path, *conversation, model.fingerprint, RecordLimits::of(*model.engine));
   if (!written) return call.refuse({500, written.error().message});
   call.send({{"id_slot", slot},
              {"filename", name},
-             {"n_saved", conversation->back().tokens.size()},
+             {"n_saved", conversation->back()->tokens.size()},
              {"n_written", *written},
              {"timings", {{"save_ms", watch.milliseconds()}}}});
 }
 
-void restore(const Service& service, size_t slot, const Call& call, const Json& body) {
+void restore(ServedModel& model, size_t slot, const std::string& name, const std::string& path, const Call& call) {
   const Watch watch;
-  std::string name;
-  std::optional<Refusal> problem;
-  const auto path = slot_path(service, body, name, problem);
-  if (!path) return call.refuse(*problem);
-  if (std::error_code ignored; !std::filesystem::is_regular_file(*path, ignored))
+  if (std::error_code ignored; !std::filesystem::is_regular_file(path, ignored))
     return call.refuse({404, fmt::format("there is no saved conversation '{}' here", name), "filename"});
-  ServedModel& model = service.model();
-  auto file = read_slot_file(*path, model.fingerprint, *model.engine);
-  if (!file)
+  auto file = read_slot_file(path, model.fingerprint, *model.engine);
+  if (!file) {
     return call.refuse(
         {400, fmt::format("the conversation '{}' cannot be used: {}", name, file.error().message), "filename"});
+  }
   const size_t tokens = file->conversation.back().tokens.size();
   if (const Status kept = model.scheduler->adopt(slot, std::move(file->conversation)); !kept)
     return call.refuse({400, kept.error().message});
@@ -98,14 +87,18 @@ void act(const Service& service, const Call& call) {
       read.ec != std::errc() || read.ptr != end || slot >= slots)
     return call.refuse({404, fmt::format("there is no slot '{}'; this server has 0 to {}", call.tail, slots - 1)});
   const std::string& action = call.request->query;
-  if (action == "action=erase")
-    return call.send({{"id_slot", slot}, {"n_erased", service.model().scheduler->forget(slot)}});
+  ServedModel& model = service.model();
+  if (action == "action=erase") return call.send({{"id_slot", slot}, {"n_erased", model.scheduler->forget(slot)}});
   if (action != "action=save" && action != "action=restore")
     return call.refuse({400, "must be one of save, restore and erase: /slots/0?action=save", "action"});
-  if (service.options().slot_folder.empty())
+  const std::string& folder = service.options().slot_folder;
+  if (folder.empty())
     return call.refuse({501, "this server keeps no conversations in files; start it with --slot-save-path FOLDER"});
   read_body(call, Dialect::openai, [&](const Call&, const Json& body) {
-    action == "action=save" ? save(service, slot, call, body) : restore(service, slot, call, body);
+    std::optional<Refusal> problem;
+    const std::string name = read_name(body, problem);
+    if (problem) return call.refuse(*problem);
+    (action == "action=save" ? save : restore)(model, slot, name, folder + "/" + name, call);
   });
 }
 

@@ -19,10 +19,10 @@ class SlotFileTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     engine::Sequence sequence;
-    std::vector<engine::Checkpoint> conversation;
+    std::vector<std::shared_ptr<const engine::Checkpoint>> conversation;
     for (const size_t end : {size_t{70}, size_t{100}}) {
       feed(*engine, sequence, std::span(tokens).subspan(sequence.size(), end - sequence.size()), 50);
-      conversation.push_back(sequence.checkpoint());
+      conversation.push_back(std::make_shared<const engine::Checkpoint>(sequence.checkpoint()));
     }
     bytes = take(write_slot_file(path, conversation, kModel, RecordLimits::of(*engine)));
   }

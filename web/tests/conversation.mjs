@@ -1,10 +1,11 @@
 // Pictures of the three pages with a conversation that a model really has: node tests/conversation.mjs MODEL FOLDER
 import { mkdir } from 'node:fs/promises';
 import { composer, desktop, openPage, phone, settle, startBrowser } from './browser.mjs';
-import { startServer } from './server.mjs';
+import { endServers, startServer } from './server.mjs';
 
 const [model, folder] = process.argv.slice(2);
 await mkdir(folder, { recursive: true });
+process.on('exit', endServers); // also when a picture could not be taken
 const server = await startServer(model, '--temp', '0');
 const browser = await startBrowser();
 const questions = [
