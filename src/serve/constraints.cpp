@@ -76,22 +76,18 @@ std::optional<Refusal> constrain(const Service& service, const GenerationFields&
 namespace {
 
 /// What the answer may be: content of a schema, calls, or either.
-Result<text::Grammar> chat_grammar(const text::ChatFormat& format, const ChatRequest& request,
-                                   const RenderedChat& chat) {
+Result<text::Grammar> chat_grammar(const text::ChatFormat& format, const ChatRequest& request, const RenderedChat& chat,
+                                   const Json& tools) {
   using Choice = ChatRequest::ToolChoice;
   text::GrammarBuilder builder;
   const bool shaped = request.json_object || !request.schema.is_null();
-  const bool calls = chat.tools.is_array() && !chat.tools.empty() && request.tool_choice != Choice::none;
+  const bool calls = tools.is_array() && !tools.empty() && request.tool_choice != Choice::none;
   const bool must_call = request.tool_choice == Choice::required || request.tool_choice == Choice::named;
   // Beside content of a schema, a call is the other whole answer.
   const text::ToolChoice choice{must_call || shaped, request.tool_name, request.parallel_calls};
   std::vector<text::Expr> answers;
   if (calls) {
-    text::RelaxedTools relaxed;
-    TERRACE_TRY(answers.emplace_back(),
-                text::tool_expression(builder, format, chat.tools, choice, chat.prompt, &relaxed));
-    for (const std::string& problem : relaxed)
-      fmt::print(stderr, "terrace: {}; its arguments can be any JSON object\n", problem);
+    TERRACE_TRY(answers.emplace_back(), text::tool_expression(builder, format, tools, choice, chat.prompt));
   }
   if (shaped && !must_call) {
     auto content =
@@ -100,6 +96,19 @@ Result<text::Grammar> chat_grammar(const text::ChatFormat& format, const ChatReq
     answers.push_back(text::content_expression(builder, format, *content, chat.prompt));
   }
   return builder.build(builder.choice(answers));
+}
+
+/// Agents bring tools with schemas of all kinds: that one cannot be expressed refuses the request only if it is strict.
+Result<text::Grammar> possible_chat_grammar(const text::ChatFormat& format, const ChatRequest& request,
+                                            const RenderedChat& chat) {
+  auto grammar = chat_grammar(format, request, chat, chat.tools);
+  if (grammar) return grammar;
+  Json tools = chat.tools;
+  const auto relaxed = text::relax_tools(format, tools);
+  if (relaxed.empty()) return grammar;
+  for (const std::string& problem : relaxed)
+    fmt::print(stderr, "terrace: {}; its arguments can be any JSON object\n", problem);
+  return chat_grammar(format, request, chat, tools);
 }
 
 }  // namespace
@@ -125,7 +134,8 @@ std::optional<Refusal> constrain_chat(const Service& service, const ChatRequest&
               static_cast<int>(request.tool_choice),
               text::begins_in_reasoning(service.model().format, chat.prompt)};
   return follow(
-      service, json_line(key), [&] { return chat_grammar(service.model().format, request, chat); }, "", submission);
+      service, json_line(key), [&] { return possible_chat_grammar(service.model().format, request, chat); }, "",
+      submission);
 }
 
 }  // namespace terrace::serve

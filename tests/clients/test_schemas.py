@@ -20,9 +20,6 @@ from support import CHAT_TOOL, PERSON, WEATHER, ServerTest
 HELLO = [{"role": "user", "content": "Hello there"}]
 # llama-server's and DeepSeek's fields; "store" is in the responses that OpenAI's reference shows, but not in its types.
 EXTENSIONS = {"reasoning_content", "timings", "prompt_progress", "meta", "store"}
-# Nulls that OpenAI's API sends although its types do not say so: in the pieces of a streamed completion before the last,
-# and for the first token of an echoed prompt, before which there is nothing.
-NULLS = {("CompletionChoice", "finish_reason"), ("Logprobs", "token_logprobs"), ("Logprobs", "top_logprobs")}
 
 
 def check(kind, value, path=""):
@@ -76,18 +73,26 @@ def check_object(kind, value, path):
     fields = {field.alias or name: field for name, field in kind.model_fields.items()}
     for name, field in fields.items():
         if name in value:
-            entry = value[name]
-            if (kind.__name__, name) in NULLS:
-                if entry is None:
-                    continue
-                entry = [e for e in entry if e is not None] if isinstance(entry, list) else entry
-            check(field.annotation, entry, f"{path}.{name}")
+            check(field.annotation, value[name], f"{path}.{name}")
         else:
             assert not field.is_required(), f"{path}.{name} is missing in {value}"
     unknown = set(value) - set(fields) - EXTENSIONS
     if kind.__name__ == "ResponseFunctionCallArgumentsDoneEvent":
         unknown -= {"name"}  # which the npm package's type demands
     assert not unknown, f"{path} has {unknown}, which {kind.__name__} does not know"
+
+
+def settle_completion(completion, streamed):
+    """Takes out the nulls that OpenAI's API sends although its types do not say so: the finish reason of the pieces of a
+    stream before a choice's last, and what would be the log-probability of the first token, before which there is nothing."""
+    for choice in completion["choices"]:
+        if streamed and choice["finish_reason"] is None:
+            choice["finish_reason"] = "stop"
+        logprobs = choice["logprobs"]
+        if logprobs and logprobs["text_offset"][:1] == [0] and logprobs["token_logprobs"][0] is None:
+            assert logprobs["top_logprobs"][0] is None
+            logprobs["token_logprobs"][0], logprobs["top_logprobs"][0] = 0.0, {}
+    return completion
 
 
 class TheCheck(unittest.TestCase):
@@ -110,20 +115,25 @@ class Schemas(ServerTest):
     def answer(self, path, body, kind):
         status, answer, _ = self.server.request(path, body)
         self.assertEqual(status, 200, answer)
-        check(kind, answer, path)
+        check(kind, settle_completion(answer, streamed=False) if kind is openai.types.Completion else answer, path)
         return answer
 
     def stream(self, path, body, kind, others=()):
         """The events' types. `others`: events that the type does not list."""
         events = self.server.events(path, {**body, "stream": True})
-        seen = []
+        seen, reasons = [], []
         for name, data in events:
             if data == "[DONE]":
                 continue
             seen.append(name)
+            if kind is openai.types.Completion:
+                reasons += [choice["finish_reason"] for choice in data["choices"]]
+                settle_completion(data, streamed=True)
             if name not in others:
                 check(kind, data, f"{path} {name or ''}")
         self.assertGreater(len(seen), 2)
+        if kind is openai.types.Completion:  # each choice says once why it ended
+            self.assertEqual(sum(reason is not None for reason in reasons), body.get("n", 1))
         return seen
 
     def test_chat_completions(self):

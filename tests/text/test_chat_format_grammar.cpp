@@ -155,7 +155,6 @@ TEST(ToolGrammar, WhatCannotBeChosenIsNamed) {
   EXPECT_NE(unknown.error().message.find("no_such"), std::string::npos);
   Json bad = grammar_tools();
   bad[0]["function"]["parameters"]["properties"]["days"] = Json::parse(R"({"type": "string", "pattern": "("})");
-  bad[0]["function"]["strict"] = true;
   const auto pattern = tool_grammar(format, bad, {});
   ASSERT_FALSE(pattern);
   EXPECT_NE(pattern.error().message.find("get_weather"), std::string::npos) << pattern.error().message;
@@ -168,14 +167,18 @@ TEST(ToolGrammar, WhatIsNotStrictMayBeRelaxed) {
                            R"({"type": "array", "uniqueItems": true})"}) {
     Json tools = grammar_tools();
     tools[0]["function"]["parameters"]["properties"]["days"] = Json::parse(days);
-    GrammarBuilder builder;
-    RelaxedTools relaxed;
-    const Expr answer = testing::take(tool_expression(builder, format, tools, {true, "", true}, "", &relaxed));
+    EXPECT_FALSE(tool_grammar(format, tools, {true, "", true}));
+    Json strict = tools;
+    strict[0]["function"]["strict"] = true;
+    const auto relaxed = relax_tools(format, tools);
     ASSERT_EQ(relaxed.size(), 1u);
     EXPECT_NE(relaxed[0].find("get_weather"), std::string::npos);
-    const Grammar grammar = testing::take(builder.build(answer));
+    const Grammar grammar = testing::take(tool_grammar(format, tools, {true, "", true}));
     EXPECT_TRUE(matches(grammar, R"(<tool_call>{"name": "get_weather", "arguments": {"days": [1, 1]}}</tool_call>)"));
     EXPECT_FALSE(matches(grammar, R"(<tool_call>{"name": "get_weather", "arguments": 5}</tool_call>)"));
+    const Json before = strict;
+    EXPECT_TRUE(relax_tools(format, strict).empty());
+    EXPECT_EQ(strict, before);
   }
 }
 

@@ -38,17 +38,12 @@ class AnswerGrammar {
   AnswerGrammar(GrammarBuilder& builder, const ChatFormat& format, bool parallel)
       : b_(builder), format_(format), parallel_(parallel) {}
 
-  Status add(Json function, RelaxedTools* relaxed) {
-    const std::string name = function["name"];
-    if (const Status possible = can_express(function); !possible) {
-      const std::string problem = fmt::format("function {}: {}", name, possible.error().message);
-      if (function.value("strict", Json()) == true) return fail("tools: {}", problem);
-      if (relaxed) relaxed->push_back(problem);
-      function["parameters"] = {{"type", "object"}};
-    }
-    TERRACE_TRY(const Expr call, call_expression(b_, format_.tools, function));
+  Status add(const Json& tool) {
+    const std::string name = tool["function"]["name"];
+    auto call = call_expression(b_, format_.tools, tool["function"]);
+    if (!call) return fail("tools: function {}: {}", name, call.error().message);
     names_.push_back(name);
-    calls_.push_back(b_.make_rule(call));
+    calls_.push_back(b_.make_rule(*call));
     return Done{};
   }
 
@@ -75,14 +70,6 @@ class AnswerGrammar {
   }
 
  private:
-  // Apart from the others, which a failure would spoil.
-  Status can_express(const Json& function) const {
-    GrammarBuilder builder;
-    TERRACE_TRY(const Expr call, call_expression(builder, format_.tools, function));
-    TERRACE_CHECK(builder.build(call));
-    return Done{};
-  }
-
   // How messages to functions begin. The prompt ends with <|start|>assistant.
   inline static const std::string kChannelLine = "<|channel|>commentary to=functions.";
   inline static const std::string kAnalysisLine = "<|channel|>analysis to=functions.";
@@ -135,13 +122,13 @@ class AnswerGrammar {
 }  // namespace
 
 Result<Expr> tool_expression(GrammarBuilder& builder, const ChatFormat& format, const Json& tools,
-                             const ToolChoice& choice, std::string_view prompt, RelaxedTools* relaxed) {
+                             const ToolChoice& choice, std::string_view prompt) {
   if (!tools.is_array() || tools.empty()) return Error{"tool_choice: the request has no tools to choose from"};
   AnswerGrammar answer(builder, format, choice.parallel);
   bool any = false;
   for (const Json& tool : tools) {
     if (!choice.name.empty() && tool["function"]["name"] != choice.name) continue;
-    TERRACE_CHECK(answer.add(tool["function"], relaxed));
+    TERRACE_CHECK(answer.add(tool));
     any = true;
   }
   if (!any) return fail("tool_choice: there is no function {} in tools", choice.name);
@@ -153,6 +140,30 @@ Result<Grammar> tool_grammar(const ChatFormat& format, const Json& tools, const 
   GrammarBuilder builder;
   TERRACE_TRY(const Expr answer, tool_expression(builder, format, tools, choice, prompt));
   return builder.build(answer);
+}
+
+namespace {
+
+Status can_express(const ChatFormat& format, const Json& function) {
+  GrammarBuilder builder;
+  TERRACE_TRY(const Expr call, call_expression(builder, format.tools, function));
+  TERRACE_CHECK(builder.build(call));
+  return Done{};
+}
+
+}  // namespace
+
+std::vector<std::string> relax_tools(const ChatFormat& format, Json& tools) {
+  std::vector<std::string> relaxed;
+  for (Json& tool : tools) {
+    Json& function = tool["function"];
+    if (function.value("strict", Json()) == true) continue;
+    const Status possible = can_express(format, function);
+    if (possible) continue;
+    relaxed.push_back(fmt::format("function {}: {}", function["name"].get<std::string>(), possible.error().message));
+    function["parameters"] = {{"type", "object"}};
+  }
+  return relaxed;
 }
 
 Expr content_expression(GrammarBuilder& builder, const ChatFormat& format, Expr content, std::string_view prompt) {

@@ -18,20 +18,19 @@ struct ToolChoice {
   bool parallel = true;   ///< several calls may follow each other
 };
 
-/// Functions whose arguments are any JSON object, because their schemas cannot be expressed: sentences with the reason.
-using RelaxedTools = std::vector<std::string>;
-
 /// `tools` as prepare_chat() returns them; `prompt`: the rendered prompt or its end, which may have begun the
 /// reasoning. The grammar is of the whole answer. Without `required`, text is free until a call's mark stands in it (a
 /// control token anywhere, others at the start of a line unless they are one token), and ends with the calls. Arguments
-/// follow the JSON Schemas of the parameters. One that cannot be expressed is an error for a function with "strict",
-/// and a promise that nobody made for others, which go to `relaxed`. Texts that the format writes without quotes
-/// (Qwen's tags, Gemma) follow enum and const only, and Gemma's lists and objects are of any shape. An error names the
-/// tool.
+/// follow the JSON Schemas of the parameters; texts that the format writes without quotes (Qwen's tags, Gemma) follow
+/// enum and const only, and Gemma's lists and objects are of any shape. An error names the tool.
 Result<Expr> tool_expression(GrammarBuilder& builder, const ChatFormat& format, const nlohmann::ordered_json& tools,
-                             const ToolChoice& choice, std::string_view prompt = "", RelaxedTools* relaxed = nullptr);
+                             const ToolChoice& choice, std::string_view prompt = "");
 Result<Grammar> tool_grammar(const ChatFormat& format, const nlohmann::ordered_json& tools, const ToolChoice& choice,
                              std::string_view prompt = "");
+
+/// Lets functions that are not "strict" take any JSON object where a grammar cannot express their parameters, which
+/// nobody promised then. Returns a sentence with the reason for each.
+std::vector<std::string> relax_tools(const ChatFormat& format, nlohmann::ordered_json& tools);
 
 /// An answer that has this content and no calls. The model may reason before it, or must end the reasoning that the
 /// prompt has begun.
