@@ -17,6 +17,8 @@ using terrace::compute::kPartialHead;
 using terrace::compute::kQueryTask;
 
 constexpr size_t kQueryTile = 6;  // rows in registers
+// One factor per query, in whole registers.
+constexpr size_t kFactors = (kQueryTask + Simd::lanes - 1) / Simd::lanes * Simd::lanes;
 
 /// multiply() for a run-time number of rows and any width that is a multiple of 16.
 template <class Element>
@@ -181,8 +183,7 @@ void begin_attention(const AttentionTask& task, const AttentionState& state) {
 }
 
 void merge_page(const AttentionTask& task, const float* partials, const AttentionState& state) {
-  alignas(64) float old_factors[kQueryTask], new_factors[kQueryTask];
-  for (size_t q = 0; q < (task.count + 15) / 16 * 16; ++q) old_factors[q] = new_factors[q] = 0.0F;
+  alignas(64) float old_factors[kFactors] = {}, new_factors[kFactors] = {};
   for (size_t q = 0; q < task.count; ++q) {
     const float* const partial = partials + q * partial_floats(task);
     if (partial[2] == 0.0F) continue;
