@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, afterEach, before, test } from 'node:test';
-import { composer, lastAnswer, openPage, phone, say, settle, startBrowser } from './browser.mjs';
+import { composer, composing, lastAnswer, openPage, phone, say, settle, startBrowser } from './browser.mjs';
 import { startMock } from './mock.mjs';
 
 let browser;
@@ -320,7 +320,7 @@ test('on a phone nothing is wider than the screen, and the list is a drawer', as
 
 test('everything can be reached with the keyboard', async () => {
   const page = await open();
-  await page.locator('.welcome').waitFor();
+  await composing(page);
   await page.keyboard.type('Hello');
   await page.keyboard.press('Shift+Enter');
   await page.keyboard.type('there');
@@ -357,6 +357,7 @@ test('everything can be reached with the keyboard', async () => {
   await page.locator('#snippet').getByText('from openai import OpenAI').waitFor();
   await page.keyboard.press('Control+k');
   await page.locator('.welcome').waitFor();
+  await composing(page);
   await page.keyboard.type('x');
   assert.equal(await composer(page).inputValue(), 'x');
   await page.done();

@@ -27,6 +27,8 @@ export async function openPage(browser, address, { path = '', context: options =
   return page;
 }
 
+/** Waits until what is typed goes into the message: the focus follows the page by a frame. */
+export const composing = (page) => page.waitForFunction(() => document.activeElement?.id === 'composer-text');
 export const composer = (page) => page.getByLabel('Your message');
 
 export async function say(page, text) {

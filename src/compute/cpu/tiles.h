@@ -9,7 +9,7 @@
 
 namespace terrace::compute {
 
-constexpr size_t kTile = 8;  ///< rows per pass over a panel
+constexpr size_t kTile = 32;  ///< rows per pass over a panel
 
 inline std::byte* grown(Buffer& buffer, size_t bytes) {
   if (buffer.size() < bytes) buffer = Buffer(std::max(bytes, 2 * buffer.size()), Purpose::activations);

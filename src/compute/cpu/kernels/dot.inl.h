@@ -1,124 +1,13 @@
-// Products of a panel with rows of activations, written once over the SIMD type and a block reader.
-//
-// The order of float operations per (output, row) pair is the contract. For each block of 32 inputs in order:
-//   acc = fma(weight scale * activation scale, float(exact integer dot product), acc)
-//   acc = fma(minimum, activation scale * sum of codes, acc)        (formats with minima)
-// Formats with a scale per 16 inputs put fma(float(dot of the second half), its scale, float(dot of the first) * its
-// scale) in the place of the integer, which is exact below 2^24 where the scales are integers. With minima per 16
-// inputs, too (Q2_K):
-//   acc = fma(second minimum, activation scale * sum of all codes, acc)
-//   acc = fma(first minimum - second minimum, activation scale * sum of the first half's codes, acc)
+// Products of a panel with rows of activations, written once over the SIMD type and a block reader; the order of their
+// operations: sub_block.inl.h.
 #pragma once
 
-#include "compute/cpu/kernels/blocks/reader.inl.h"
-#include "compute/cpu/kernels/kernels.h"
+#include "compute/cpu/kernels/dot_many.inl.h"
 
 namespace {
 
 // Decode reads this many bytes ahead: the hardware's own prefetch begins anew with each page.
 constexpr size_t kPrefetch = 4096;
-constexpr size_t kColumns = Simd::registers == 32   ? 8
-                            : Simd::registers == 16 ? 4
-                                                    : 1;  // rows of activations held in registers at a time
-
-/// Whether the activations take the signs of the weights.
-template <class Reader, size_t Columns>
-constexpr bool moves_signs = Columns <= Simd::negated_rows && is_signed<Reader>;
-
-/// Where a sum over 32 inputs begins, so that it ends at the sum of (code - zero point) * activation code.
-template <class Reader>
-Simd::I start_of(const ActivationBlock& x) {
-  static_assert(Reader::kZero == 0 || Reader::kZero == 1 || Reader::kZero == 8 || Reader::kZero == 16 ||
-                Reader::kZero == 32 || Reader::kZero == 64);
-  if constexpr (Reader::kZero == 0) return Simd::iset1(0);
-  if constexpr (Reader::kZero == 1) return Simd::iset1(x.minus_8_sums >> 3);
-  if constexpr (Reader::kZero == 8) return Simd::iset1(x.minus_8_sums);
-  const Simd::I minus_16 = Simd::iset1(x.minus_16_sums);
-  if constexpr (Reader::kZero == 32) return Simd::left<1>(minus_16);
-  if constexpr (Reader::kZero == 64) return Simd::left<2>(minus_16);
-  return minus_16;
-}
-
-/// The same for a half of 16 inputs.
-template <class Reader>
-Simd::I half_start_of(const ActivationBlock& x, size_t half) {
-  static_assert(Reader::kZero == 0 || Reader::kZero == 32 || Reader::kZero == 64);
-  if constexpr (Reader::kZero == 0) return Simd::iset1(0);
-  const Simd::I minus_32 = Simd::iset1(x.minus_32_sums[half]);
-  return Reader::kZero == 64 ? Simd::left<1>(minus_32) : minus_32;
-}
-
-/// What a reader says of 32 inputs, read once for all rows of activations.
-template <class Reader, bool MovesSigns>
-struct SubBlock {
-  Simd::I codes[8], signs, multipliers[2];
-  Simd::F scale, half_scales[2], minimum, first_excess;
-
-  [[gnu::always_inline]] SubBlock(const Reader& reader, size_t outer, size_t inner) {
-    if constexpr (MovesSigns) {
-      reader.magnitudes(outer, inner, codes);
-      signs = reader.signs(outer, inner);
-    } else {
-      codes_of(reader, outer, inner, codes);
-    }
-    scale = reader.scale(outer, inner);
-    if constexpr (has_multipliers<Reader>) {
-      multipliers[0] = reader.multiplier(outer, inner, 0);
-      multipliers[1] = reader.multiplier(outer, inner, 1);
-    } else if constexpr (Reader::kHalves) {
-      half_scales[0] = reader.half_scale(outer, inner, 0);
-      half_scales[1] = reader.half_scale(outer, inner, 1);
-    }
-    if constexpr (Reader::kHalves && Reader::kMinimum) {
-      minimum = reader.half_minimum(outer, inner, 1);
-      first_excess = reader.first_excess(outer, inner);
-    } else if constexpr (Reader::kMinimum) {
-      minimum = reader.minimum(outer, inner);
-    }
-  }
-};
-
-/// The exact dot product of 16 inputs.
-template <int Half, class Reader, bool MovesSigns>
-[[gnu::always_inline]] inline Simd::I half_dot(const SubBlock<Reader, MovesSigns>& weights, const ActivationBlock& x) {
-  if constexpr (MovesSigns)
-    return Simd::dot_signed<Reader::kLargestMagnitude, 4 * Half, 4>(weights.codes, weights.signs, x.codes);
-  else
-    return Simd::dot<Reader::kLargest, 4>(weights.codes + 4 * Half, x.codes + 16 * Half,
-                                          half_start_of<Reader>(x, Half));
-}
-
-/// That of 32.
-template <class Reader, bool MovesSigns>
-[[gnu::always_inline]] inline Simd::I full_dot(const SubBlock<Reader, MovesSigns>& weights, const ActivationBlock& x) {
-  if constexpr (MovesSigns)
-    return Simd::dot_signed<Reader::kLargestMagnitude, 0, 8>(weights.codes, weights.signs, x.codes);
-  else if constexpr (Reader::kZero == 128)
-    return Simd::dot_biased(weights.codes, x.codes, Simd::biased_start(&x.minus_128_sums));
-  else
-    return Simd::dot<Reader::kLargest, 8>(weights.codes, x.codes, start_of<Reader>(x));
-}
-
-template <class Reader, bool MovesSigns>
-[[gnu::always_inline]] inline Simd::F accumulate(const SubBlock<Reader, MovesSigns>& weights, const ActivationBlock& x,
-                                                 Simd::F acc) {
-  const Simd::F scale = Simd::mul(weights.scale, Simd::set1(x.scale));
-  if constexpr (has_multipliers<Reader>) {
-    const Simd::I dot = Simd::dot_multiplied<Reader::kLargest>(weights.codes, x.codes, weights.multipliers);
-    acc = Simd::fma(scale, Simd::to_float(dot), acc);
-  } else if constexpr (Reader::kHalves) {
-    const Simd::F first = Simd::to_float(half_dot<0>(weights, x));
-    const Simd::F second = Simd::to_float(half_dot<1>(weights, x));
-    const Simd::F scaled_first = Simd::mul(first, weights.half_scales[0]);
-    acc = Simd::fma(scale, Simd::fma(second, weights.half_scales[1], scaled_first), acc);
-  } else {
-    acc = Simd::fma(scale, Simd::to_float(full_dot(weights, x)), acc);
-  }
-  if constexpr (Reader::kMinimum) acc = Simd::fma(weights.minimum, Simd::set1(x.scaled_sum), acc);
-  if constexpr (Reader::kMinimum && Reader::kHalves)
-    acc = Simd::fma(weights.first_excess, Simd::set1(x.scaled_first_sum), acc);
-  return acc;
-}
 
 /// Adds a panel block's products, for one lane group, to the accumulators of `Columns` rows. With `Ahead`, asks for the
 /// memory that lies so far ahead, a sub-block's share at a time: in bursts it would wait for itself.
@@ -137,7 +26,10 @@ template <class Reader, size_t Columns, size_t Ahead>
       }
       const SubBlock<Reader, moves_signs<Reader, Columns>> weights(reader, outer, inner);
 #pragma GCC unroll 8
-      for (size_t c = 0; c < Columns; ++c) acc[c] = accumulate(weights, x[c * x_stride + sub], acc[c]);
+      for (size_t c = 0; c < Columns; ++c) {
+        const ActivationBlock& row = x[c * x_stride + sub];
+        acc[c] = accumulate(weights, row, scaled_dot(weights, row), acc[c]);
+      }
     }
   }
 }
@@ -169,11 +61,11 @@ void dot_column(const std::byte* panel, size_t blocks, const ActivationBlock* x,
 template <class Reader>
 void dot_codes(const std::byte* panel, size_t blocks, const ActivationBlock* x, size_t x_stride, size_t columns,
                float* out) {
-  while (columns >= kColumns) {
-    dot_columns<Reader, kColumns>(panel, blocks, x, x_stride, out);
-    x += kColumns * x_stride;
-    out += 16 * kColumns;
-    columns -= kColumns;
+  if (const size_t many = columns / kColumns * kColumns; columns > 1 && many > 0) {
+    dot_many_columns<Reader>(panel, blocks, x, x_stride, many, out);
+    x += many * x_stride;
+    out += 16 * many;
+    columns -= many;
   }
   if constexpr (kColumns > 4) {
     if (columns >= 4) {

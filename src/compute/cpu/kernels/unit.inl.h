@@ -42,15 +42,17 @@ uint64_t read_bytes(const std::byte* data, size_t bytes, size_t streams, size_t 
 
 /// Dot products of registers with registers: eight independent chains per round, nothing to unpack, nothing to scale.
 uint64_t integer_dots(size_t rounds) {
-  const int8_t x[32] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-  Simd::I sum[8], codes[8];
-  for (int i = 0; i < 8; ++i) {
-    sum[i] = Simd::iset1(0);
-    codes[i] = Simd::iset1(0x01020304 * (i & 3));
-  }
+  int8_t x[32];
+  for (int i = 0; i < 32; ++i) x[i] = static_cast<int8_t>(i + 1);
+  Simd::I sum[8], codes[15];
+  for (int i = 0; i < 8; ++i) sum[i] = Simd::iset1(0);
+  for (int i = 0; i < 15; ++i) codes[i] = Simd::iset1(0x01020304 * (i & 3));
   for (size_t round = 0; round < rounds; ++round) {
+    // Each chain has codes of its own that change from round to round, for all that the compiler knows: it would
+    // compute once what chains or rounds have in common.
+    __asm__ volatile("" : "+m"(codes));
 #pragma GCC unroll 8
-    for (int i = 0; i < 8; ++i) sum[i] = Simd::dot<15, 8>(codes, x, sum[i]);
+    for (int i = 0; i < 8; ++i) sum[i] = Simd::dot<15, 8>(codes + i, x, sum[i]);
 #pragma GCC unroll 8
     for (int i = 0; i < 8; ++i) __asm__ volatile("" : "+m"(sum[i]));
   }
