@@ -1,35 +1,46 @@
 // Q5_K: as Q4_K with 5-bit codes. File: half d, half dmin, 12 bytes of scales and minima, 32 bytes of fifth bits (bit j
-// of byte i: value i of sub-block j), 128 bytes of low codes. Panel: the first 4 words for 16 rows side by side, then
-// per sub-block a word of fifth bits, then the 32 code words.
+// of byte i: value i of sub-block j), 128 bytes of low codes. Panel: the first 4 words, then per sub-block 5 words of
+// codes, each for 16 rows side by side. Byte t of word w has the code of value 4 w + t in its low 5 bits. The upper 3
+// are, of words 0 to 2, the low bits of values 20 + 4 w + t; of words 3 and 4, the high two of values 20 + t and 24 + t
+// and, on top, the fourth and the fifth bit of value 28 + t.
 #include "format/blocks/blocks.h"
 #include "format/fit/affine.h"
 
 namespace terrace::format {
 namespace {
 
+unsigned code(const std::byte* block, size_t j, size_t i) {
+  return (byte_at(block, 48 + j / 2 * 32 + i) >> j % 2 * 4 & 15) | (byte_at(block, 16 + i) >> j & 1) << 4;
+}
+
 void decode(const std::byte* block, float* values) {
   const float d = half_to_float(load<uint16_t>(block)), dmin = half_to_float(load<uint16_t>(block + 2));
   for (size_t j = 0; j < 8; ++j) {
     const ScaleMin packed = scale_min(block + 4, j);
     const float scale = d * packed.scale, minimum = dmin * packed.minimum;
-    const std::byte* codes = block + 48 + j / 2 * 32;
-    for (size_t i = 0; i < 32; ++i) {
-      const int code = (byte_at(codes, i) >> j % 2 * 4 & 15) | (byte_at(block, 16 + i) >> j & 1) << 4;
-      values[32 * j + i] = scale * static_cast<float>(code) - minimum;
-    }
+    for (size_t i = 0; i < 32; ++i) values[32 * j + i] = scale * static_cast<float>(code(block, j, i)) - minimum;
   }
 }
 
-uint32_t fifth_bits(const std::byte* block, size_t sub_block) {
-  uint32_t bits = 0;
-  for (size_t i = 0; i < 32; ++i) bits |= (uint32_t{byte_at(block, 16 + i)} >> sub_block & 1) << i;
-  return bits;
+/// Byte t of word w of sub-block j.
+unsigned code_byte(const std::byte* block, size_t j, size_t w, size_t t) {
+  const auto of_quad = [&](size_t q) { return code(block, j, 4 * q + t); };
+  const unsigned upper = w < 3 ? of_quad(5 + w) & 7 : of_quad(2 + w) >> 3 | (of_quad(7) >> w & 1) << 2;
+  return of_quad(w) | upper << 5;
 }
 
 void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
   panel = pack_words(rows, 0, 4, panel);
-  for (size_t j = 0; j < 8; ++j) panel = pack_fifth_bits([&](size_t lane) { return fifth_bits(rows[lane], j); }, panel);
-  pack_words(rows, 48, 32, panel);
+  for (size_t j = 0; j < 8; ++j) {
+    for (size_t w = 0; w < 5; ++w) {
+      const auto word = [&](size_t lane) {
+        uint32_t bytes = 0;
+        for (size_t t = 0; t < 4; ++t) bytes |= code_byte(rows[lane], j, w, t) << 8 * t;
+        return bytes;
+      };
+      panel = pack_lanes<uint32_t>(word, panel);
+    }
+  }
 }
 
 void set_deviation(std::byte* block, float deviation) {

@@ -84,6 +84,12 @@ struct Simd {
     return _mm256_slli_epi32(a, Bits);
   }
   template <int Byte>
+  static I byte_of(I a) {
+    if constexpr (Byte == 0) return mask_words(a, 255);
+    if constexpr (Byte == 3) return right<24>(a);
+    return _mm256_shuffle_epi8(a, byte_places(static_cast<int>(0x80808000U + Byte)));
+  }
+  template <int Byte>
   static I signed_byte(I a) {
     return _mm256_srai_epi32(_mm256_slli_epi32(a, 24 - 8 * Byte), 24);
   }
@@ -104,11 +110,11 @@ struct Simd {
   static I short_lanes(const std::byte* p) {
     return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
-  /// The low or high 16 bits of each unsigned 16-bit number times the factor.
-  static I add_bytes(I a, I b) { return _mm256_add_epi8(a, b); }
-  /// 1 in each unsigned byte above the threshold, else 0.
-  static I bytes_above(I a, int8_t threshold) {
-    return _mm256_min_epu8(_mm256_subs_epu8(a, _mm256_set1_epi8(threshold)), _mm256_set1_epi8(1));
+  static I multiply_low(I a, uint16_t factor) {
+    return _mm256_mullo_epi16(a, _mm256_set1_epi16(static_cast<int16_t>(factor)));
+  }
+  static I multiply_high(I a, uint16_t factor) {
+    return _mm256_mulhi_epu16(a, _mm256_set1_epi16(static_cast<int16_t>(factor)));
   }
   static I lookup(const uint8_t (&table)[16], I a) {
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))),

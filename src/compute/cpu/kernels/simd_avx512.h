@@ -69,6 +69,12 @@ struct Simd {
     return _mm512_slli_epi32(a, Bits);
   }
   template <int Byte>
+  static I byte_of(I a) {
+    if constexpr (Byte == 0) return mask_words(a, 255);
+    if constexpr (Byte == 3) return right<24>(a);
+    return _mm512_shuffle_epi8(a, byte_places(static_cast<int>(0x80808000U + Byte)));
+  }
+  template <int Byte>
   static I signed_byte(I a) {
     return _mm512_srai_epi32(_mm512_slli_epi32(a, 24 - 8 * Byte), 24);
   }
@@ -86,10 +92,11 @@ struct Simd {
   static I short_lanes(const std::byte* p) {
     return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
-  static I add_bytes(I a, I b) { return _mm512_add_epi8(a, b); }
-  /// 1 in each unsigned byte above the threshold, else 0.
-  static I bytes_above(I a, int8_t threshold) {
-    return _mm512_min_epu8(_mm512_subs_epu8(a, _mm512_set1_epi8(threshold)), _mm512_set1_epi8(1));
+  static I multiply_low(I a, uint16_t factor) {
+    return _mm512_mullo_epi16(a, _mm512_set1_epi16(static_cast<int16_t>(factor)));
+  }
+  static I multiply_high(I a, uint16_t factor) {
+    return _mm512_mulhi_epu16(a, _mm512_set1_epi16(static_cast<int16_t>(factor)));
   }
   static I lookup(const uint8_t (&table)[16], I a) {
     return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))), a);

@@ -141,6 +141,11 @@ struct Simd {
   static I left(I a) {
     return imap([&](int i) { return static_cast<int32_t>(static_cast<uint32_t>(a.v[i]) << Bits); });
   }
+  /// Byte `Byte` of each word.
+  template <int Byte>
+  static I byte_of(I a) {
+    return imap([&](int i) { return static_cast<int32_t>(static_cast<uint32_t>(a.v[i]) >> 8 * Byte & 255); });
+  }
   /// Sign-extends byte `Byte` of each word.
   template <int Byte>
   static I signed_byte(I a) {
@@ -197,16 +202,19 @@ struct Simd {
       return static_cast<int32_t>(word);
     });
   }
-  static I add_bytes(I a, I b) {
+  template <class Short>
+  static I map_shorts(I a, Short number) {
     return imap([&](int i) {
-      const auto x = static_cast<uint32_t>(a.v[i]), y = static_cast<uint32_t>(b.v[i]);
-      const uint32_t sevens = (x & 0x7f7f7f7f) + (y & 0x7f7f7f7f);  // no carries out of a byte
-      return static_cast<int32_t>(sevens ^ ((x ^ y) & 0x80808080));
+      const auto word = static_cast<uint32_t>(a.v[i]);
+      return static_cast<int32_t>((number(word & 65535) & 65535) | number(word >> 16) << 16);
     });
   }
-  /// 1 in each unsigned byte above the threshold, else 0.
-  static I bytes_above(I a, int8_t threshold) {
-    return map_bytes(a, [&](uint32_t b) { return uint32_t{b > static_cast<uint8_t>(threshold)}; });
+  /// The low or high 16 bits of each unsigned 16-bit number times the factor.
+  static I multiply_low(I a, uint16_t factor) {
+    return map_shorts(a, [=](uint32_t x) { return x * factor; });
+  }
+  static I multiply_high(I a, uint16_t factor) {
+    return map_shorts(a, [=](uint32_t x) { return x * factor >> 16; });
   }
   /// The table's entry for the low 4 bits of each byte, which is below 128.
   static I lookup(const uint8_t (&table)[16], I a) {

@@ -21,29 +21,18 @@ struct ScalesAndMinima {
   }
 
  private:
-  template <int Bits>
-  static Simd::I field(Simd::I words, int32_t mask) {
-    return Simd::mask_words(Simd::right<Bits>(words), mask);
-  }
-  /// Sub-blocks J and J + 4.
+  /// Sub-blocks J and J + 4, whose 6 bits lie in byte J of the words.
   template <int J>
   void set(Simd::F d, Simd::F minus_dmin, Simd::I low, Simd::I middle, Simd::I high) {
-    scales[J] = Simd::mul(d, Simd::to_float(field<8 * J>(low, 63)));
-    minima[J] = Simd::mul(minus_dmin, Simd::to_float(field<8 * J>(middle, 63)));
-    const Simd::I scale = Simd::ior(field<8 * J>(high, 15), Simd::left<4>(field<8 * J + 6>(low, 3)));
-    const Simd::I minimum = Simd::ior(field<8 * J + 4>(high, 15), Simd::left<4>(field<8 * J + 6>(middle, 3)));
-    scales[J + 4] = Simd::mul(d, Simd::to_float(scale));
-    minima[J + 4] = Simd::mul(minus_dmin, Simd::to_float(minimum));
+    const auto sixes = [](Simd::I word) { return Simd::mask_words(word, 0x3f3f3f3f); };
+    const auto tops = [](Simd::I word) { return Simd::mask_words(Simd::right<2>(word), 0x30303030); };
+    scales[J] = Simd::mul(d, Simd::to_float(Simd::byte_of<J>(sixes(low))));
+    minima[J] = Simd::mul(minus_dmin, Simd::to_float(Simd::byte_of<J>(sixes(middle))));
+    scales[J + 4] = Simd::mul(d, Simd::to_float(Simd::byte_of<J>(Simd::or_masked(tops(low), high, 0x0f0f0f0f))));
+    const Simd::I minimum = Simd::or_masked(tops(middle), Simd::right<4>(high), 0x0f0f0f0f);
+    minima[J + 4] = Simd::mul(minus_dmin, Simd::to_float(Simd::byte_of<J>(minimum)));
   }
 };
-
-/// The codes of sub-block 2 * pair + odd: 8 vectors shared by the pair, the even one in the low nibbles.
-inline void unpack_pair(const std::byte* words, size_t odd, Simd::I (&codes)[8]) {
-  for (int j = 0; j < 8; ++j) {
-    const Simd::I packed = Simd::words(words + 64 * j);
-    codes[j] = Simd::mask_words(odd ? Simd::right<4>(packed) : packed, 0x0f0f0f0f);
-  }
-}
 
 struct Q2_KReader {
   static constexpr size_t kBytes = 1344, kSubBlocks = 8, kUnrolled = 4;
@@ -141,7 +130,13 @@ struct Q4_KReader {
   ScalesAndMinima head;
   const std::byte* words;
   Q4_KReader(const std::byte* b, size_t g) : head(lane_words(b, g)), words(lane_words(b, g) + 256) {}
-  void codes(size_t pair, size_t odd, Simd::I (&out)[8]) const { unpack_pair(words + 512 * pair, odd, out); }
+  /// 8 words shared by the pair, the even sub-block in the low nibbles.
+  void codes(size_t pair, size_t odd, Simd::I (&out)[8]) const {
+    for (size_t j = 0; j < 8; ++j) {
+      const Simd::I packed = Simd::words(words + 512 * pair + 64 * j);
+      out[j] = Simd::mask_words(odd ? Simd::right<4>(packed) : packed, 0x0f0f0f0f);
+    }
+  }
   Simd::F scale(size_t pair, size_t odd) const { return head.scales[2 * pair + odd]; }
   Simd::F minimum(size_t pair, size_t odd) const { return head.minima[2 * pair + odd]; }
 };
@@ -151,12 +146,20 @@ struct Q5_KReader {
   static constexpr int kZero = 0, kLargest = 31;
   static constexpr bool kMinimum = true, kHalves = false;
   ScalesAndMinima head;
-  const std::byte* block;
-  size_t group;
-  Q5_KReader(const std::byte* b, size_t g) : head(lane_words(b, g)), block(b), group(g) {}
+  const std::byte* words;
+  Q5_KReader(const std::byte* b, size_t g) : head(lane_words(b, g)), words(lane_words(b, g) + 256) {}
   void codes(size_t pair, size_t odd, Simd::I (&out)[8]) const {
-    unpack_pair(lane_words(block + 768, group) + 512 * pair, odd, out);
-    add_fifth_bits(Simd::words(lane_words(block + 256, group) + 64 * (2 * pair + odd)), out);
+    const std::byte* at = words + 320 * (2 * pair + odd);
+    Simd::I five[5];
+    for (size_t w = 0; w < 5; ++w) {
+      five[w] = Simd::words(at + 64 * w);
+      out[w] = Simd::mask_words(five[w], 0x1f1f1f1f);
+    }
+    for (size_t w = 0; w < 3; ++w) out[5 + w] = Simd::mask_words(Simd::right<5>(five[w]), 0x07070707);
+    out[5] = Simd::or_masked(out[5], Simd::right<2>(five[3]), 0x18181818);
+    out[6] = Simd::or_masked(out[6], Simd::right<2>(five[4]), 0x18181818);
+    out[7] = Simd::or_masked(out[7], Simd::right<4>(five[3]), 0x08080808);
+    out[7] = Simd::or_masked(out[7], Simd::right<3>(five[4]), 0x10101010);
   }
   Simd::F scale(size_t pair, size_t odd) const { return head.scales[2 * pair + odd]; }
   Simd::F minimum(size_t pair, size_t odd) const { return head.minima[2 * pair + odd]; }

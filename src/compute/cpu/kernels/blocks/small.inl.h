@@ -78,21 +78,37 @@ struct TQ1_0Reader {
   Simd::F d;
   TQ1_0Reader(const std::byte* b, size_t g) : words(lane_words(b + 32, g)), d(halves(b, g)) {}
   void codes(size_t, size_t s, Simd::I (&out)[8]) const {
-    for (size_t j = 0; j < 8; ++j) {
-      // After the 40 quads of the first 8 words follow the 20 of the next 4, then those of the last.
-      const size_t quad = 8 * s + j, rest = quad < 40 ? quad : quad - 40;
-      out[j] = quad < 40 ? digit(quad % 8, quad / 8) : quad < 60 ? digit(8 + rest % 4, rest / 4) : digit(12, rest - 20);
+    for (size_t i = 0; i < 4; ++i) {
+      if (s < 6)
+        digits(pair(s, i), out[2 * i], out[2 * i + 1]);
+      else if (s == 6 || i < 2)
+        digits(pair(4 * (s - 6) + i, 4), out[2 * i], out[2 * i + 1]);
+      else
+        digits(last_pair(i - 2), out[2 * i], out[2 * i + 1]);
     }
   }
   Simd::F scale(size_t, size_t) const { return d; }
 
  private:
-  /// Digit n of each byte of a word. A byte is a fraction: times 3^n it has lost the digits before, and the next one is
-  /// how many thirds it has passed.
-  Simd::I digit(size_t word, size_t n) const {
-    Simd::I fraction = Simd::words(words + 64 * word);
-    for (size_t i = 0; i < n; ++i) fraction = Simd::add_bytes(fraction, Simd::add_bytes(fraction, fraction));
-    return Simd::add_bytes(Simd::bytes_above(fraction, 85), Simd::bytes_above(fraction, static_cast<int8_t>(170)));
+  /// Two digits of four values as numbers below 9: those at places 2 i and 2 i + 1 of two words' fractions.
+  Simd::I pair(size_t two, size_t i) const {
+    const Simd::I even = digit_pair(Simd::words(words + 128 * two), i);
+    const Simd::I odd = digit_pair(Simd::words(words + 128 * two + 64), i);
+    return Simd::ior(even, Simd::left<8>(odd));
+  }
+  /// A fraction of 16 bits times 9^i has lost the pairs before, and the next one is how many ninths it has passed.
+  static Simd::I digit_pair(Simd::I fractions, size_t i) {
+    constexpr uint16_t kNines[] = {1, 9, 81, 729, 6561};
+    return Simd::multiply_high(i == 0 ? fractions : Simd::multiply_low(fractions, kNines[i]), 9);
+  }
+  Simd::I last_pair(size_t i) const {
+    const Simd::I last = Simd::words(words + 64 * 12);
+    return Simd::mask_words(i == 0 ? last : Simd::right<4>(last), 0x0f0f0f0f);
+  }
+  static void digits(Simd::I pair, Simd::I& first, Simd::I& second) {
+    static constexpr uint8_t kFirst[16] = {0, 0, 0, 1, 1, 1, 2, 2, 2}, kSecond[16] = {0, 1, 2, 0, 1, 2, 0, 1, 2};
+    first = Simd::lookup(kFirst, pair);
+    second = Simd::lookup(kSecond, pair);
   }
 };
 
