@@ -34,6 +34,7 @@ GgmlPeer::GgmlPeer(const std::string& library, size_t threads)
 }
 
 bool GgmlPeer::has(const format::BlockType& type) const {
+  if (format::is_own_type(type.code)) return false;  // it reads past its table
   const auto code = static_cast<int>(type.code);
   return strcasecmp(type_name_(code), std::string(type.name).c_str()) == 0 && traits_(code)->vec_dot;
 }

@@ -9,21 +9,15 @@ namespace {
 // Decode reads this many bytes ahead: the hardware's own prefetch begins anew with each page.
 constexpr size_t kPrefetch = 4096;
 
-/// Adds a panel block's products, for one lane group, to the accumulators of `Columns` rows. With `Ahead`, asks for the
-/// memory that lies so far ahead, a sub-block's share at a time: in bursts it would wait for itself.
-template <class Reader, size_t Columns, size_t Ahead>
+/// Adds a panel block's products, for one lane group, to the accumulators of `Columns` rows.
+template <class Reader, size_t Columns>
 [[gnu::always_inline]] inline void add_block(const std::byte* block, size_t group, const ActivationBlock* x,
                                              size_t x_stride, Simd::F (&acc)[Columns]) {
-  constexpr size_t bytes = Reader::kBytes / Reader::kSubBlocks;
   const Reader reader(block, group);
   for (size_t outer = 0; outer < Reader::kSubBlocks / Reader::kUnrolled; ++outer) {
 #pragma GCC unroll 8
     for (size_t inner = 0; inner < Reader::kUnrolled; ++inner) {
       const size_t sub = outer * Reader::kUnrolled + inner;
-      if constexpr (Ahead > 0) {
-#pragma GCC unroll 16
-        for (size_t line = 0; line < bytes; line += 64) __builtin_prefetch(block + Ahead + sub * bytes + line);
-      }
       const SubBlock<Reader, moves_signs<Reader, Columns>> weights(reader, outer, inner);
 #pragma GCC unroll 8
       for (size_t c = 0; c < Columns; ++c) {
@@ -34,6 +28,7 @@ template <class Reader, size_t Columns, size_t Ahead>
   }
 }
 
+/// A few rows.
 template <class Reader, size_t Columns>
 void dot_columns(const std::byte* panel, size_t blocks, const ActivationBlock* x, size_t x_stride, float* out) {
   for (size_t group = 0; group < kLaneGroups; ++group) {
@@ -41,21 +36,36 @@ void dot_columns(const std::byte* panel, size_t blocks, const ActivationBlock* x
     for (auto& a : acc) a = Simd::set1(0.0F);
     const std::byte* block = panel;
     for (size_t b = 0; b < blocks; b += Reader::kSubBlocks, block += Reader::kBytes)
-      add_block<Reader, Columns, 0>(block, group, x + b, x_stride, acc);
+      add_block<Reader, Columns>(block, group, x + b, x_stride, acc);
     for (size_t c = 0; c < Columns; ++c) Simd::store(out + 16 * c + group * Simd::lanes, acc[c]);
   }
 }
 
-/// One row: the panel is read once, front to back, for all lane groups.
+/// One row: the panel is read once, front to back, the lane groups side by side, since each waits for its own sum. Asks
+/// for memory ahead, a sub-block's share at a time: in bursts it would wait for itself.
 template <class Reader>
 void dot_column(const std::byte* panel, size_t blocks, const ActivationBlock* x, float* out) {
-  Simd::F acc[kLaneGroups][1];
-  for (auto& a : acc) a[0] = Simd::set1(0.0F);
-  for (size_t b = 0; b < blocks; b += Reader::kSubBlocks, panel += Reader::kBytes) {
-    add_block<Reader, 1, kPrefetch>(panel, 0, x + b, 0, acc[0]);
-    for (size_t group = 1; group < kLaneGroups; ++group) add_block<Reader, 1, 0>(panel, group, x + b, 0, acc[group]);
+  static_assert(kLaneGroups <= 2);
+  constexpr size_t bytes = Reader::kBytes / Reader::kSubBlocks;
+  Simd::F acc[kLaneGroups];
+  for (auto& a : acc) a = Simd::set1(0.0F);
+  for (size_t b = 0; b < blocks; b += Reader::kSubBlocks, panel += Reader::kBytes, x += Reader::kSubBlocks) {
+    const Reader readers[] = {Reader(panel, 0), Reader(panel, kLaneGroups - 1)};
+    for (size_t outer = 0; outer < Reader::kSubBlocks / Reader::kUnrolled; ++outer) {
+#pragma GCC unroll 8
+      for (size_t inner = 0; inner < Reader::kUnrolled; ++inner) {
+        const size_t sub = outer * Reader::kUnrolled + inner;
+#pragma GCC unroll 16
+        for (size_t line = 0; line < bytes; line += 64) __builtin_prefetch(panel + kPrefetch + sub * bytes + line);
+#pragma GCC unroll 2
+        for (size_t group = 0; group < kLaneGroups; ++group) {
+          const SubBlock<Reader, moves_signs<Reader, 1>> weights(readers[group], outer, inner);
+          acc[group] = accumulate(weights, x[sub], scaled_dot(weights, x[sub]), acc[group]);
+        }
+      }
+    }
   }
-  for (size_t group = 0; group < kLaneGroups; ++group) Simd::store(out + group * Simd::lanes, acc[group][0]);
+  for (size_t group = 0; group < kLaneGroups; ++group) Simd::store(out + group * Simd::lanes, acc[group]);
 }
 
 template <class Reader>

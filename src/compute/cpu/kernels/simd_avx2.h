@@ -89,10 +89,6 @@ struct Simd {
     if constexpr (Byte == 3) return right<24>(a);
     return _mm256_shuffle_epi8(a, byte_places(static_cast<int>(0x80808000U + Byte)));
   }
-  template <int Byte>
-  static I signed_byte(I a) {
-    return _mm256_srai_epi32(_mm256_slli_epi32(a, 24 - 8 * Byte), 24);
-  }
   static F half_words(I a) {
     const I low = _mm256_and_si256(a, _mm256_set1_epi32(0xffff));
     return _mm256_cvtph_ps(_mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1)));
@@ -106,6 +102,9 @@ struct Simd {
   static I negative(I a) { return _mm256_srai_epi32(a, 31); }
   static I byte_lanes(const std::byte* p) {
     return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+  }
+  static I signed_byte_lanes(const std::byte* p) {
+    return _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
   }
   static I short_lanes(const std::byte* p) {
     return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));

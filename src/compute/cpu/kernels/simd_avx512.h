@@ -74,10 +74,6 @@ struct Simd {
     if constexpr (Byte == 3) return right<24>(a);
     return _mm512_shuffle_epi8(a, byte_places(static_cast<int>(0x80808000U + Byte)));
   }
-  template <int Byte>
-  static I signed_byte(I a) {
-    return _mm512_srai_epi32(_mm512_slli_epi32(a, 24 - 8 * Byte), 24);
-  }
   static F half_words(I a) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(a)); }
   static I or_masked(I a, I b, int32_t mask) { return _mm512_ternarylogic_epi32(a, b, _mm512_set1_epi32(mask), 0xf8); }
 
@@ -88,6 +84,9 @@ struct Simd {
   static I negative(I a) { return _mm512_srai_epi32(a, 31); }
   static I byte_lanes(const std::byte* p) {
     return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+  static I signed_byte_lanes(const std::byte* p) {
+    return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
   static I short_lanes(const std::byte* p) {
     return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));

@@ -146,11 +146,6 @@ struct Simd {
   static I byte_of(I a) {
     return imap([&](int i) { return static_cast<int32_t>(static_cast<uint32_t>(a.v[i]) >> 8 * Byte & 255); });
   }
-  /// Sign-extends byte `Byte` of each word.
-  template <int Byte>
-  static I signed_byte(I a) {
-    return imap([&](int i) { return static_cast<int32_t>(static_cast<uint32_t>(a.v[i]) << (24 - 8 * Byte)) >> 24; });
-  }
   /// The low halves of the words, as floats.
   static F half_words(I a) {
     return map([&](int i) { return terrace::half_to_float(static_cast<uint16_t>(a.v[i])); });
@@ -182,11 +177,14 @@ struct Simd {
   static I negative(I a) {
     return imap([&](int i) { return a.v[i] < 0 ? -1 : 0; });
   }
-  /// A byte per lane, as words.
+  /// A byte per lane, as words: unsigned, signed.
   static I byte_lanes(const std::byte* p) {
     return imap([&](int i) { return std::to_integer<int32_t>(p[i]); });
   }
   /// 16 bits per lane, as words.
+  static I signed_byte_lanes(const std::byte* p) {
+    return imap([&](int i) { return int32_t{static_cast<int8_t>(p[i])}; });
+  }
   static I short_lanes(const std::byte* p) {
     return imap([&](int i) {
       uint16_t half;

@@ -36,27 +36,27 @@ struct ScalesAndMinima {
 
 struct Q2_KReader {
   static constexpr size_t kBytes = 1344, kSubBlocks = 8, kUnrolled = 4;
-  static constexpr int kZero = 0, kLargest = 3;
+  static constexpr int kZero = 0, kLargest = 12;
   static constexpr bool kMinimum = true, kHalves = true;
   const std::byte* words;
-  Simd::F d, minus_dmin;
+  Simd::F d, quarter_d, minus_dmin;
   Q2_KReader(const std::byte* b, size_t g) : words(lane_words(b, g) + 64) {
     const Simd::I head = Simd::words(words - 64);
     d = Simd::half_words(head);
+    quarter_d = Simd::mul(d, Simd::set1(0.25F));
     minus_dmin = Simd::sub(Simd::set1(-0.0F), Simd::half_words(Simd::right<16>(head)));
   }
-  /// Sub-block `s` of the 128 values of `half`.
+  /// Sub-block `s` of the 128 values of `half`; 4 times the codes of the second one, which need not be moved.
   void codes(size_t half, size_t s, Simd::I (&out)[8]) const {
     for (int j = 0; j < 8; ++j) {
       const Simd::I packed = Simd::words(words + 256 + 512 * half + 64 * j);
-      const Simd::I moved = s == 0   ? packed
-                            : s == 1 ? Simd::right<2>(packed)
-                            : s == 2 ? Simd::right<4>(packed)
-                                     : Simd::right<6>(packed);
-      out[j] = Simd::mask_words(moved, 0x03030303);
+      out[j] = s == 0   ? Simd::mask_words(packed, 0x03030303)
+               : s == 1 ? Simd::mask_words(packed, 0x0c0c0c0c)
+               : s == 2 ? Simd::mask_words(Simd::right<4>(packed), 0x03030303)
+                        : Simd::mask_words(Simd::right<6>(packed), 0x03030303);
     }
   }
-  Simd::F scale(size_t, size_t) const { return d; }
+  Simd::F scale(size_t, size_t s) const { return s == 1 ? quarter_d : d; }
   /// Scales are below 16, so that the halves' dot products can be scaled and added as integers.
   Simd::I multiplier(size_t half, size_t s, size_t sixteen) const {
     const Simd::I scales = Simd::mask_words(packed(half, s), 0x0f0f0f0f);
@@ -64,20 +64,25 @@ struct Q2_KReader {
                         : (sixteen == 0 ? Simd::multiplier<2>(scales) : Simd::multiplier<3>(scales));
   }
   Simd::F half_scale(size_t half, size_t s, size_t sixteen) const {
-    return Simd::to_float(nibble(packed(half, s), 4 * (s & 1) + 2 * sixteen));
+    return Simd::to_float(small(Simd::mask_words(packed(half, s), 0x0f0f0f0f), s, sixteen));
   }
   Simd::F half_minimum(size_t half, size_t s, size_t sixteen) const {
-    return Simd::mul(minus_dmin, Simd::to_float(nibble(packed(half, s), 4 * (s & 1) + 2 * sixteen + 1)));
+    return Simd::mul(minus_dmin, Simd::to_float(small(minima(half, s), s, sixteen)));
   }
   Simd::F first_excess(size_t half, size_t s) const {
-    const Simd::I word = packed(half, s);
-    const Simd::I first = nibble(word, 4 * (s & 1) + 1), second = nibble(word, 4 * (s & 1) + 3);
+    const Simd::I first = small(minima(half, s), s, 0), second = small(minima(half, s), s, 1);
     return Simd::mul(minus_dmin, Simd::to_float(Simd::isub(first, second)));
   }
 
  private:
-  /// The scales and minima of two sub-blocks.
+  /// The scales and minima of two sub-blocks, a byte for 16 values.
   Simd::I packed(size_t half, size_t s) const { return Simd::words(words + 64 * (2 * half + s / 2)); }
+  Simd::I minima(size_t half, size_t s) const { return Simd::mask_words(Simd::right<4>(packed(half, s)), 0x0f0f0f0f); }
+  /// The byte of 16 values.
+  static Simd::I small(Simd::I bytes, size_t s, size_t sixteen) {
+    return (s & 1) == 0 ? (sixteen == 0 ? Simd::byte_of<0>(bytes) : Simd::byte_of<1>(bytes))
+                        : (sixteen == 0 ? Simd::byte_of<2>(bytes) : Simd::byte_of<3>(bytes));
+  }
 };
 
 struct Q3_KReader {
@@ -170,17 +175,9 @@ struct Q6_KReader {
   static constexpr int kZero = 32, kLargest = 63;
   static constexpr bool kMinimum = false, kHalves = true;
   Simd::F d;
-  Simd::F half_scales[16];
-  const std::byte* words;
-  Q6_KReader(const std::byte* b, size_t g) : d(halves(b, g)), words(lane_words(b + 288, g)) {
-    for (int w = 0; w < 4; ++w) {
-      const Simd::I four = Simd::words(lane_words(b + 32, g) + 64 * w);
-      half_scales[4 * w] = Simd::to_float(Simd::signed_byte<0>(four));
-      half_scales[4 * w + 1] = Simd::to_float(Simd::signed_byte<1>(four));
-      half_scales[4 * w + 2] = Simd::to_float(Simd::signed_byte<2>(four));
-      half_scales[4 * w + 3] = Simd::to_float(Simd::signed_byte<3>(four));
-    }
-  }
+  const std::byte *scales, *words;
+  Q6_KReader(const std::byte* b, size_t g)
+      : d(halves(b, g)), scales(b + 32 + Simd::lanes * g), words(lane_words(b + 288, g)) {}
   void codes(size_t outer, size_t s, Simd::I (&out)[8]) const {
     for (size_t half = 0; half < 2; ++half) {
       const std::byte* at = words + 1536 * outer + 384 * s + 192 * half;
@@ -194,7 +191,9 @@ struct Q6_KReader {
     }
   }
   Simd::F scale(size_t, size_t) const { return d; }
-  Simd::F half_scale(size_t outer, size_t s, size_t half) const { return half_scales[8 * outer + 2 * s + half]; }
+  Simd::F half_scale(size_t outer, size_t s, size_t half) const {
+    return Simd::to_float(Simd::signed_byte_lanes(scales + 16 * (8 * outer + 2 * s + half)));
+  }
 };
 
 }  // namespace
