@@ -46,6 +46,7 @@ Result<OpenReference> open_reference(const Command& command) {
   if (!command.reference_numeric.empty()) options.numeric = command.reference_numeric;
   TERRACE_TRY(opened.engine, load_engine(options));
   TERRACE_TRY(auto texts, tools::read_texts(*opened.engine, command.texts.files, command.texts.tokens));
+  TERRACE_CHECK(tools::check_room(*opened.engine, texts));
   opened.predictions = tools::model_reference(*opened.engine, std::move(texts), kReferenceChunk);
   return opened;
 }

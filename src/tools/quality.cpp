@@ -93,6 +93,7 @@ Result<std::vector<Comparison>> compare(engine::Engine& model, Reference& refere
   if (reference.vocabulary() != model.info().vocabulary)
     return fail("the reference has a vocabulary of {} tokens and the model one of {}; they cannot be compared",
                 reference.vocabulary(), model.info().vocabulary);
+  TERRACE_CHECK(check_room(model, reference.texts()));
   size_t total = 0, done = 0;
   for (const Text& text : reference.texts()) total += text.tokens.size();
   std::vector<Comparison> comparisons;

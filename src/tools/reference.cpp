@@ -184,6 +184,7 @@ Result<std::unique_ptr<Reference>> file_reference(const std::string& path) { ret
 
 Status save_reference(const std::string& path, engine::Engine& engine, const std::vector<Text>& texts,
                       const Progress& progress) {
+  TERRACE_CHECK(check_room(engine, texts));
   const size_t top = std::min(kTopTokens, engine.info().vocabulary);
   std::vector<std::pair<std::string, SafetensorsArray>> arrays = {{"vocabulary", {"I32", {1}, {}}}};
   size_t total = 0, done = 0;

@@ -33,4 +33,13 @@ Result<std::vector<Text>> read_texts(const engine::Engine& engine, std::span<con
   return texts;
 }
 
+Status check_room(const engine::Engine& engine, std::span<const Text> texts) {
+  for (const Text& text : texts) {
+    if (text.tokens.size() > engine.context())
+      return fail("the text '{}' has {} tokens and the context holds {}; take fewer with --tokens {}", text.kind,
+                  text.tokens.size(), engine.context(), engine.context());
+  }
+  return Done{};
+}
+
 }  // namespace terrace::tools

@@ -20,4 +20,8 @@ struct Text {
 /// tokens, a kind that comes twice, a model without a vocabulary.
 Result<std::vector<Text>> read_texts(const engine::Engine& engine, std::span<const std::string> given, size_t limit);
 
+/// An error that names the first text with more tokens than the engine's context, for programs that read each text as a
+/// whole.
+Status check_room(const engine::Engine& engine, std::span<const Text> texts);
+
 }  // namespace terrace::tools

@@ -207,6 +207,20 @@ TEST_F(ReferenceFile, OfAnotherVocabularyIsRefused) {
   EXPECT_THAT(message_of(compare(*model, *reference, 8, kGoOn)), HasSubstr("a vocabulary of 3 tokens"));
 }
 
+TEST(Texts, LongerThanTheContextAreRefusedBeforeTheyAreRead) {
+  const auto model = take(engine::Engine::load(fixture("llama/model-f32.gguf"), {.context = 32}));
+  TemporaryFolder folder;
+  const std::vector<Text> texts = {{"short", std::vector<int32_t>(32, 1)}, {"long", std::vector<int32_t>(33, 1)}};
+  const Progress never = [](size_t, size_t, std::string_view) {
+    ADD_FAILURE();
+    return true;
+  };
+  const char* const message = "the text 'long' has 33 tokens and the context holds 32; take fewer with --tokens 32";
+  EXPECT_THAT(message_of(save_reference(folder / "r", *model, texts, never)), HasSubstr(message));
+  const auto reference = model_reference(*model, texts, 8);
+  EXPECT_THAT(message_of(compare(*model, *reference, 8, never)), HasSubstr(message));
+}
+
 TEST(Texts, ControlTokensWrittenInThemAreRead) {
   const auto model = load(fixture("qwen35moe/model-f32.gguf"));
   TemporaryFolder folder;

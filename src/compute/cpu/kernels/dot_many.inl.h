@@ -41,6 +41,7 @@ void add_unpacked(const Unpacked* weights, size_t count, const ActivationBlock* 
 template <class Reader>
 void dot_many_columns(const std::byte* panel, size_t blocks, const ActivationBlock* x, size_t x_stride, size_t columns,
                       float* out) {
+  static_assert(kUnpacked % Reader::kSubBlocks == 0);
   using Unpacked = SubBlock<Reader, moves_signs<Reader, kColumns>>;
   for (size_t i = 0; i < 16 * columns; ++i) out[i] = 0.0F;
   for (size_t first = 0; first < blocks; first += kUnpacked) {
