@@ -1,9 +1,9 @@
 // Q6_K: 256 values in 16 sub-blocks of 16, value = d * scale * (code - 32), scale signed 8 bits.
 // File: 128 bytes of low nibbles, 64 bytes of high bit pairs, 16 scales, half d. Per half of 128 values, value 32 s + i
 // has its low nibble in byte 32 (s & 1) + i (high nibble for s > 1) and its high bits at bit 2 s of byte i. Panel: 16
-// halves d, the 16 scales as bytes of 16 rows, then per 16 values 3 words of codes, each for 16 rows side by side. Byte t
-// of the words holds the codes of values t, 4 + t and 8 + t in its low bits; the upper 2 bits together are the code of
-// value 12 + t.
+// halves d, the 16 scales as bytes of 16 rows, then per 16 values 3 words of codes, each for 16 rows side by side. Byte
+// t of the words holds the codes of values t, 4 + t and 8 + t in its low bits; the upper 2 bits together are the code
+// of value 12 + t.
 #include "format/blocks/blocks.h"
 #include "format/fit/uniform.h"
 
