@@ -55,6 +55,17 @@ std::byte* pack_lanes(Value value, std::byte* panel) {
   return panel + sizeof(Word) * kPanelRows;
 }
 
+/// Writes a word per row whose byte t is byte(row, t). Returns the end.
+template <class Byte>
+std::byte* pack_quads(const std::byte* const (&rows)[kPanelRows], Byte byte, std::byte* panel) {
+  const auto word = [&](size_t lane) {
+    uint32_t bytes = 0;
+    for (size_t t = 0; t < 4; ++t) bytes |= uint32_t{byte(rows[lane], t)} << 8 * t;
+    return bytes;
+  };
+  return pack_lanes<uint32_t>(word, panel);
+}
+
 /// Writes `count` bytes of each row, found at `offset` in its block, as `count` vectors of 16 bytes. Returns the end.
 inline std::byte* pack_bytes(const std::byte* const (&rows)[kPanelRows], size_t offset, size_t count,
                              std::byte* panel) {

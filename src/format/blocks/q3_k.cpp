@@ -38,14 +38,8 @@ unsigned code_byte(const std::byte* block, size_t n, size_t w, size_t t) {
 void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
   panel = pack_words(rows, 96, 3, pack_halves(rows, 108, panel));
   for (size_t n = 0; n < 256; n += 32) {
-    for (size_t w = 0; w < 3; ++w) {
-      const auto word = [&](size_t lane) {
-        uint32_t bytes = 0;
-        for (size_t t = 0; t < 4; ++t) bytes |= code_byte(rows[lane], n, w, t) << 8 * t;
-        return bytes;
-      };
-      panel = pack_lanes<uint32_t>(word, panel);
-    }
+    for (size_t w = 0; w < 3; ++w)
+      panel = pack_quads(rows, [&](const std::byte* row, size_t t) { return code_byte(row, n, w, t); }, panel);
   }
 }
 

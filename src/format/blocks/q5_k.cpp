@@ -32,14 +32,8 @@ unsigned code_byte(const std::byte* block, size_t j, size_t w, size_t t) {
 void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
   panel = pack_words(rows, 0, 4, panel);
   for (size_t j = 0; j < 8; ++j) {
-    for (size_t w = 0; w < 5; ++w) {
-      const auto word = [&](size_t lane) {
-        uint32_t bytes = 0;
-        for (size_t t = 0; t < 4; ++t) bytes |= code_byte(rows[lane], j, w, t) << 8 * t;
-        return bytes;
-      };
-      panel = pack_lanes<uint32_t>(word, panel);
-    }
+    for (size_t w = 0; w < 5; ++w)
+      panel = pack_quads(rows, [&](const std::byte* row, size_t t) { return code_byte(row, j, w, t); }, panel);
   }
 }
 

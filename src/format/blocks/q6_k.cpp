@@ -25,21 +25,17 @@ void decode(const std::byte* block, float* values) {
   }
 }
 
+/// Byte t of word w of the 16 values from n on.
+unsigned code_byte(const std::byte* block, size_t n, size_t w, size_t t) {
+  return code(block, n + 4 * w + t) | (code(block, n + 12 + t) >> 2 * w & 3) << 6;
+}
+
 void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
   panel = pack_halves(rows, 208, panel);
   panel = pack_bytes(rows, 192, 16, panel);
   for (size_t n = 0; n < 256; n += 16) {
-    for (size_t w = 0; w < 3; ++w) {
-      const auto word = [&](size_t lane) {
-        uint32_t bytes = 0;
-        for (size_t t = 0; t < 4; ++t) {
-          const unsigned part = code(rows[lane], n + 12 + t) >> 2 * w & 3;
-          bytes |= (code(rows[lane], n + 4 * w + t) | part << 6) << 8 * t;
-        }
-        return bytes;
-      };
-      panel = pack_lanes<uint32_t>(word, panel);
-    }
+    for (size_t w = 0; w < 3; ++w)
+      panel = pack_quads(rows, [&](const std::byte* row, size_t t) { return code_byte(row, n, w, t); }, panel);
   }
 }
 

@@ -136,7 +136,7 @@ struct Simd {
   /// Byte `Byte` of each word as 16 bits, the upper 16 being 0: what 16-bit products take.
   template <int Byte>
   static I multiplier(I words) {
-    return _mm512_shuffle_epi8(words, byte_places(static_cast<int>(0x80808000U + Byte)));
+    return byte_of<Byte>(words);
   }
   template <int Largest>
   static I dot_multiplied(const I* codes, const int8_t* x, const I (&multipliers)[2]) {
