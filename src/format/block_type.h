@@ -54,6 +54,20 @@ enum class TypeCode : uint32_t {
 
 constexpr bool is_own_type(uint32_t code) { return code >> 16 == 0x5452; }
 
+/// What a code stands for, given the scales of its block: low + step * code.
+struct Line {
+  float step = 0, low = 0;
+};
+
+/// For types whose values are evenly spaced: how to change a block's codes under the scales it has.
+struct UniformCodes {
+  int last;  ///< codes are 0 .. last
+  /// Fills in the line of each value of a block.
+  void (*lines)(const std::byte* block, Line* of_value);
+  /// Replaces all codes of a block.
+  void (*store)(const uint8_t* codes, std::byte* block);
+};
+
 /// What a type's own file defines, for types whose values this build can use.
 struct BlockCodec {
   /// Decodes one block to its `values` floats.
@@ -68,6 +82,8 @@ struct BlockCodec {
   /// Encodes `values` finite floats as one block, keeping the sum of importance * (value - decoded value)^2 small.
   /// `importance` holds a weight above 0 per value. Null: Terrace does not make this type.
   void (*encode)(const float* values, const float* importance, std::byte* block) = nullptr;
+  /// Null for types whose values are not evenly spaced.
+  const UniformCodes* codes = nullptr;
   /// For types whose blocks of a row have to agree: encodes a whole row of `columns` values.
   void (*encode_row)(const float* values, const float* importance, size_t columns, std::byte* blocks) = nullptr;
 };

@@ -14,22 +14,24 @@ bool can_hold(const BlockType& type, std::span<const float> values) {
   return std::all_of(values.begin(), values.end(), [most](float value) { return std::fabs(value) <= most; });
 }
 
-void encode_rows(const BlockType& type, const float* values, size_t rows, size_t columns,
-                 std::span<const float> importance, std::byte* out) {
+void encode_rows(const BlockType& type, const float* values, size_t rows, size_t columns, const ColumnWeights& weights,
+                 std::byte* out) {
   // Nothing may weigh exactly 0, or blocks without any importance would have no best scale.
   constexpr float kLeast = 1e-30F;
-  std::vector<float> weights(columns, 1.0F);
-  for (size_t i = 0; i < importance.size(); ++i) weights[i] = importance[i] + kLeast;
+  std::vector<float> importance(columns, 1.0F);
+  for (size_t i = 0; i < weights.importance.size(); ++i) importance[i] = weights.importance[i] + kLeast;
+  const size_t row_bytes = columns / type.values * type.bytes;
   for (size_t row = 0; row < rows; ++row) {
     const float* from = values + row * columns;
-    std::byte* to = out + row * (columns / type.values) * type.bytes;
+    std::byte* to = out + row * row_bytes;
     if (type.codec->encode_row) {
-      type.codec->encode_row(from, weights.data(), columns, to);
+      type.codec->encode_row(from, importance.data(), columns, to);
       continue;
     }
     for (size_t i = 0; i < columns; i += type.values, to += type.bytes)
-      type.codec->encode(from + i, weights.data() + i, to);
+      type.codec->encode(from + i, importance.data() + i, to);
   }
+  if (type.codec->codes && !weights.coupling.empty()) round_coupled(type, values, rows, columns, weights.coupling, out);
 }
 
 void decode_values(const BlockType& type, const std::byte* blocks, size_t count, float* values) {

@@ -162,7 +162,7 @@ class Encoder {
         if (!format::can_hold(to, values)) bad = at;
         const auto weights =
             importance.empty() ? importance : importance.subspan(at / rows_per_matrix * columns, columns);
-        format::encode_rows(to, values.data(), 1, columns, weights, out_.data() + row * out_row);
+        format::encode_rows(to, values.data(), 1, columns, {weights, {}}, out_.data() + row * out_row);
       }
     });
     if (bad != UINT64_MAX)

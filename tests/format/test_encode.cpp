@@ -24,7 +24,7 @@ std::vector<const BlockType*> encodable_types() {
 std::vector<std::byte> encode(const BlockType& type, std::span<const float> values, size_t columns,
                               std::span<const float> importance = {}) {
   std::vector<std::byte> blocks(values.size() / type.values * type.bytes);
-  encode_rows(type, values.data(), values.size() / columns, columns, importance, blocks.data());
+  encode_rows(type, values.data(), values.size() / columns, columns, {importance, {}}, blocks.data());
   return blocks;
 }
 

@@ -1,6 +1,7 @@
 // The codecs that format/blocks defines, one file per type, and the helpers they share.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -97,6 +98,20 @@ inline ScaleMin scale_min(const std::byte* packed, size_t j) {
   if (j < 4) return {static_cast<uint8_t>(byte(j) & 63), static_cast<uint8_t>(byte(j + 4) & 63)};
   return {static_cast<uint8_t>((byte(j + 4) & 15) | byte(j - 4) >> 6 << 4),
           static_cast<uint8_t>(byte(j + 4) >> 4 | byte(j) >> 6 << 4)};
+}
+
+/// The lines of Q4_K and Q5_K, whose blocks begin with half d, half dmin and the packed scales and minima.
+inline void lines_of_scale_mins(const std::byte* block, Line* of_value) {
+  const float d = half_to_float(load<uint16_t>(block)), dmin = half_to_float(load<uint16_t>(block + 2));
+  for (size_t j = 0; j < 8; ++j) {
+    const ScaleMin packed = scale_min(block + 4, j);
+    std::fill_n(of_value + 32 * j, 32, Line{d * packed.scale, -dmin * packed.minimum});
+  }
+}
+
+/// Writes 32 4-bit codes as 16 bytes: byte i holds value i low and value i + 16 high. Higher bits are left out.
+inline void store_nibbles(const uint8_t* codes, std::byte* bytes) {
+  for (size_t i = 0; i < 16; ++i) bytes[i] = static_cast<std::byte>((codes[i] & 15) | (codes[i + 16] & 15) << 4);
 }
 
 /// Writes the 12 packed bytes that scale_min() reads.

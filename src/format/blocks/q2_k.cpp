@@ -29,22 +29,37 @@ void set_deviation(std::byte* block, float deviation) {
   store(block + 82, float_to_half(deviation / 9.84F * 1.5F));
 }
 
+void store_codes(const uint8_t* codes, std::byte* block) {
+  std::memset(block + 16, 0, 64);
+  for (size_t n = 0; n < 256; ++n)
+    block[16 + n / 128 * 32 + n % 32] |= static_cast<std::byte>(codes[n] << n / 32 % 4 * 2);
+}
+
+void lines(const std::byte* block, Line* of_value) {
+  const float d = half_to_float(load<uint16_t>(block + 80)), dmin = half_to_float(load<uint16_t>(block + 82));
+  for (size_t j = 0; j < 16; ++j) {
+    const int packed = byte_at(block, j);
+    const Line line{d * static_cast<float>(packed & 15), -dmin * static_cast<float>(packed >> 4)};
+    std::fill_n(of_value + 16 * j, 16, line);
+  }
+}
+
+constexpr UniformCodes kCodes = {3, lines, store_codes};
+
 void encode(const float* values, const float* importance, std::byte* block) {
   using Sub = AffineSub<16, 3>;
   const auto subs = cut_subs<Sub, 16>(values, importance, 16);
   const auto scales = choose_affine<15>(subs);
-  std::memset(block, 0, 84);
   store(block + 80, float_to_half(scales.d));
   store(block + 82, float_to_half(scales.dmin));
   for (size_t j = 0; j < 16; ++j) block[j] = static_cast<std::byte>(scales.scale[j] | scales.minimum[j] << 4);
-  for (size_t n = 0; n < 256; ++n) {
-    const int code = subs[n / 16].code(n % 16, scales.of(n / 16));
-    block[16 + n / 128 * 32 + n % 32] |= static_cast<std::byte>(code << n / 32 % 4 * 2);
-  }
+  uint8_t codes[256];
+  for (size_t n = 0; n < 256; ++n) codes[n] = static_cast<uint8_t>(subs[n / 16].code(n % 16, scales.of(n / 16)));
+  store_codes(codes, block);
 }
 
 }  // namespace
 
-const BlockCodec kQ2_KCodec = {decode, 84 * kPanelRows, pack, set_deviation, encode};
+const BlockCodec kQ2_KCodec = {decode, 84 * kPanelRows, pack, set_deviation, encode, &kCodes};
 
 }  // namespace terrace::format

@@ -45,25 +45,42 @@ void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
 
 void set_deviation(std::byte* block, float deviation) { store(block + 108, float_to_half(deviation / 43.3F)); }
 
+void store_codes(const uint8_t* codes, std::byte* block) {
+  std::memset(block, 0, 96);
+  for (size_t n = 0; n < 256; ++n) {
+    block[n % 32] |= static_cast<std::byte>(codes[n] >> 2 << n / 32);
+    block[32 + n / 128 * 32 + n % 32] |= static_cast<std::byte>((codes[n] & 3) << n / 32 % 4 * 2);
+  }
+}
+
+void lines(const std::byte* block, Line* of_value) {
+  const float d = half_to_float(load<uint16_t>(block + 108));
+  for (size_t k = 0; k < 16; ++k) {
+    const float step = d * static_cast<float>(scale_of(block + 96, k) - 32);
+    std::fill_n(of_value + 16 * k, 16, Line{step, -4 * step});
+  }
+}
+
+constexpr UniformCodes kCodes = {7, lines, store_codes};
+
 void encode(const float* values, const float* importance, std::byte* block) {
   static constexpr auto kUnits = consecutive_units<-32, 64>();
   const auto subs = cut_subs<UniformSub<16, -4, 3>, 16>(values, importance, 16);
   const auto scales = choose_scales(subs, kUnits);
-  std::memset(block, 0, 110);
+  std::memset(block + 96, 0, 12);
   store(block + 108, float_to_half(scales.d));
   for (size_t k = 0; k < 16; ++k) {
     block[96 + k % 8] |= static_cast<std::byte>((scales.index[k] & 15) << k / 8 * 4);
     block[104 + k % 4] |= static_cast<std::byte>(scales.index[k] >> 4 << k / 4 * 2);
   }
-  for (size_t n = 0; n < 256; ++n) {
-    const int code = subs[n / 16].code(n % 16, scales.d * kUnits[scales.index[n / 16]]) + 4;
-    block[n % 32] |= static_cast<std::byte>(code >> 2 << n / 32);
-    block[32 + n / 128 * 32 + n % 32] |= static_cast<std::byte>((code & 3) << n / 32 % 4 * 2);
-  }
+  uint8_t codes[256];
+  for (size_t n = 0; n < 256; ++n)
+    codes[n] = static_cast<uint8_t>(subs[n / 16].code(n % 16, scales.d * kUnits[scales.index[n / 16]]) + 4);
+  store_codes(codes, block);
 }
 
 }  // namespace
 
-const BlockCodec kQ3_KCodec = {decode, 110 * kPanelRows, pack, set_deviation, encode};
+const BlockCodec kQ3_KCodec = {decode, 110 * kPanelRows, pack, set_deviation, encode, &kCodes};
 
 }  // namespace terrace::format

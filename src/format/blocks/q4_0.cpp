@@ -21,16 +21,26 @@ void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
 
 void set_deviation(std::byte* block, float deviation) { store(block, float_to_half(deviation / 4.64F)); }
 
+void store_codes(const uint8_t* codes, std::byte* block) { store_nibbles(codes, block + 2); }
+
+void lines(const std::byte* block, Line* of_value) {
+  const float d = half_to_float(load<uint16_t>(block));
+  std::fill_n(of_value, 32, Line{d, -8 * d});
+}
+
+constexpr UniformCodes kCodes = {15, lines, store_codes};
+
 void encode(const float* values, const float* importance, std::byte* block) {
   const UniformSub<32, -8, 7> sub{values, importance};
   const float d = half_scale(sub);
   store(block, float_to_half(d));
-  for (size_t i = 0; i < 16; ++i)
-    block[2 + i] = static_cast<std::byte>((sub.code(i, d) + 8) | (sub.code(i + 16, d) + 8) << 4);
+  uint8_t codes[32];
+  for (size_t i = 0; i < 32; ++i) codes[i] = static_cast<uint8_t>(sub.code(i, d) + 8);
+  store_codes(codes, block);
 }
 
 }  // namespace
 
-const BlockCodec kQ4_0Codec = {decode, 18 * kPanelRows, pack, set_deviation, encode};
+const BlockCodec kQ4_0Codec = {decode, 18 * kPanelRows, pack, set_deviation, encode, &kCodes};
 
 }  // namespace terrace::format

@@ -24,16 +24,27 @@ void set_deviation(std::byte* block, float deviation) {
   store(block + 2, float_to_half(deviation / 4.61F * -7.5F));
 }
 
+void store_codes(const uint8_t* codes, std::byte* block) { store_nibbles(codes, block + 4); }
+
+void lines(const std::byte* block, Line* of_value) {
+  const float d = half_to_float(load<uint16_t>(block)), m = half_to_float(load<uint16_t>(block + 2));
+  std::fill_n(of_value, 32, Line{d, m});
+}
+
+constexpr UniformCodes kCodes = {15, lines, store_codes};
+
 void encode(const float* values, const float* importance, std::byte* block) {
   const AffineSub<32, 15> sub{values, importance};
   const ScaleAndMinimum s = half_affine(sub);
   store(block, float_to_half(s.scale));
   store(block + 2, float_to_half(-s.minimum));
-  for (size_t i = 0; i < 16; ++i) block[4 + i] = static_cast<std::byte>(sub.code(i, s) | sub.code(i + 16, s) << 4);
+  uint8_t codes[32];
+  for (size_t i = 0; i < 32; ++i) codes[i] = static_cast<uint8_t>(sub.code(i, s));
+  store_codes(codes, block);
 }
 
 }  // namespace
 
-const BlockCodec kQ4_1Codec = {decode, 20 * kPanelRows, pack, set_deviation, encode};
+const BlockCodec kQ4_1Codec = {decode, 20 * kPanelRows, pack, set_deviation, encode, &kCodes};
 
 }  // namespace terrace::format

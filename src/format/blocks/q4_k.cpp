@@ -28,22 +28,28 @@ void set_deviation(std::byte* block, float deviation) {
   for (size_t i = 12; i < 16; ++i) block[i] = (block[i] & std::byte{15}) | (block[i] & std::byte{15}) << 4;
 }
 
+void store_codes(const uint8_t* codes, std::byte* block) {
+  for (size_t n = 0; n < 256; n += 64) {
+    for (size_t i = 0; i < 32; ++i)
+      block[16 + n / 2 + i] = static_cast<std::byte>(codes[n + i] | codes[n + 32 + i] << 4);
+  }
+}
+
+constexpr UniformCodes kCodes = {15, lines_of_scale_mins, store_codes};
+
 void encode(const float* values, const float* importance, std::byte* block) {
   const auto subs = cut_subs<AffineSub<32, 15>, 8>(values, importance, 32);
   const auto scales = choose_affine<63>(subs);
   store(block, float_to_half(scales.d));
   store(block + 2, float_to_half(scales.dmin));
   store_scale_mins(scales.scale, scales.minimum, block + 4);
-  for (size_t n = 0; n < 256; n += 64) {
-    for (size_t i = 0; i < 32; ++i) {
-      const int low = subs[n / 32].code(i, scales.of(n / 32)), high = subs[n / 32 + 1].code(i, scales.of(n / 32 + 1));
-      block[16 + n / 2 + i] = static_cast<std::byte>(low | high << 4);
-    }
-  }
+  uint8_t codes[256];
+  for (size_t n = 0; n < 256; ++n) codes[n] = static_cast<uint8_t>(subs[n / 32].code(n % 32, scales.of(n / 32)));
+  store_codes(codes, block);
 }
 
 }  // namespace
 
-const BlockCodec kQ4_KCodec = {decode, 144 * kPanelRows, pack, set_deviation, encode};
+const BlockCodec kQ4_KCodec = {decode, 144 * kPanelRows, pack, set_deviation, encode, &kCodes};
 
 }  // namespace terrace::format

@@ -24,21 +24,31 @@ void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
 
 void set_deviation(std::byte* block, float deviation) { store(block, float_to_half(deviation / 9.25F)); }
 
+void store_codes(const uint8_t* codes, std::byte* block) {
+  uint32_t fifth = 0;
+  for (size_t i = 0; i < 32; ++i) fifth |= uint32_t{codes[i]} >> 4 << i;
+  store(block + 2, fifth);
+  store_nibbles(codes, block + 6);
+}
+
+void lines(const std::byte* block, Line* of_value) {
+  const float d = half_to_float(load<uint16_t>(block));
+  std::fill_n(of_value, 32, Line{d, -16 * d});
+}
+
+constexpr UniformCodes kCodes = {31, lines, store_codes};
+
 void encode(const float* values, const float* importance, std::byte* block) {
   const UniformSub<32, -16, 15> sub{values, importance};
   const float d = half_scale(sub);
-  uint32_t fifth = 0;
-  for (size_t i = 0; i < 16; ++i) {
-    const auto low = static_cast<uint32_t>(sub.code(i, d) + 16), high = static_cast<uint32_t>(sub.code(i + 16, d) + 16);
-    fifth |= low >> 4 << i | high >> 4 << (i + 16);
-    block[6 + i] = static_cast<std::byte>((low & 15) | (high & 15) << 4);
-  }
   store(block, float_to_half(d));
-  store(block + 2, fifth);
+  uint8_t codes[32];
+  for (size_t i = 0; i < 32; ++i) codes[i] = static_cast<uint8_t>(sub.code(i, d) + 16);
+  store_codes(codes, block);
 }
 
 }  // namespace
 
-const BlockCodec kQ5_0Codec = {decode, 22 * kPanelRows, pack, set_deviation, encode};
+const BlockCodec kQ5_0Codec = {decode, 22 * kPanelRows, pack, set_deviation, encode, &kCodes};
 
 }  // namespace terrace::format

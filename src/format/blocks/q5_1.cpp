@@ -27,22 +27,32 @@ void set_deviation(std::byte* block, float deviation) {
   store(block + 2, float_to_half(deviation / 9.23F * -15.5F));
 }
 
+void store_codes(const uint8_t* codes, std::byte* block) {
+  uint32_t fifth = 0;
+  for (size_t i = 0; i < 32; ++i) fifth |= uint32_t{codes[i]} >> 4 << i;
+  store(block + 4, fifth);
+  store_nibbles(codes, block + 8);
+}
+
+void lines(const std::byte* block, Line* of_value) {
+  const float d = half_to_float(load<uint16_t>(block)), m = half_to_float(load<uint16_t>(block + 2));
+  std::fill_n(of_value, 32, Line{d, m});
+}
+
+constexpr UniformCodes kCodes = {31, lines, store_codes};
+
 void encode(const float* values, const float* importance, std::byte* block) {
   const AffineSub<32, 31> sub{values, importance};
   const ScaleAndMinimum s = half_affine(sub);
-  uint32_t fifth = 0;
-  for (size_t i = 0; i < 16; ++i) {
-    const auto low = static_cast<uint32_t>(sub.code(i, s)), high = static_cast<uint32_t>(sub.code(i + 16, s));
-    fifth |= low >> 4 << i | high >> 4 << (i + 16);
-    block[8 + i] = static_cast<std::byte>((low & 15) | (high & 15) << 4);
-  }
   store(block, float_to_half(s.scale));
   store(block + 2, float_to_half(-s.minimum));
-  store(block + 4, fifth);
+  uint8_t codes[32];
+  for (size_t i = 0; i < 32; ++i) codes[i] = static_cast<uint8_t>(sub.code(i, s));
+  store_codes(codes, block);
 }
 
 }  // namespace
 
-const BlockCodec kQ5_1Codec = {decode, 24 * kPanelRows, pack, set_deviation, encode};
+const BlockCodec kQ5_1Codec = {decode, 24 * kPanelRows, pack, set_deviation, encode, &kCodes};
 
 }  // namespace terrace::format

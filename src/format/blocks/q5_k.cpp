@@ -44,24 +44,31 @@ void set_deviation(std::byte* block, float deviation) {
   for (size_t i = 12; i < 16; ++i) block[i] = (block[i] & std::byte{15}) | (block[i] & std::byte{15}) << 4;
 }
 
-void encode(const float* values, const float* importance, std::byte* block) {
-  const auto subs = cut_subs<AffineSub<32, 31>, 8>(values, importance, 32);
-  const auto scales = choose_affine<63>(subs);
-  std::memset(block, 0, 176);
-  store(block, float_to_half(scales.d));
-  store(block + 2, float_to_half(scales.dmin));
-  store_scale_mins(scales.scale, scales.minimum, block + 4);
+void store_codes(const uint8_t* codes, std::byte* block) {
+  std::memset(block + 16, 0, 160);
   for (size_t j = 0; j < 8; ++j) {
     for (size_t i = 0; i < 32; ++i) {
-      const int code = subs[j].code(i, scales.of(j));
-      block[16 + i] |= static_cast<std::byte>(code >> 4 << j);
-      block[48 + j / 2 * 32 + i] |= static_cast<std::byte>((code & 15) << j % 2 * 4);
+      block[16 + i] |= static_cast<std::byte>(codes[32 * j + i] >> 4 << j);
+      block[48 + j / 2 * 32 + i] |= static_cast<std::byte>((codes[32 * j + i] & 15) << j % 2 * 4);
     }
   }
 }
 
+constexpr UniformCodes kCodes = {31, lines_of_scale_mins, store_codes};
+
+void encode(const float* values, const float* importance, std::byte* block) {
+  const auto subs = cut_subs<AffineSub<32, 31>, 8>(values, importance, 32);
+  const auto scales = choose_affine<63>(subs);
+  store(block, float_to_half(scales.d));
+  store(block + 2, float_to_half(scales.dmin));
+  store_scale_mins(scales.scale, scales.minimum, block + 4);
+  uint8_t codes[256];
+  for (size_t n = 0; n < 256; ++n) codes[n] = static_cast<uint8_t>(subs[n / 32].code(n % 32, scales.of(n / 32)));
+  store_codes(codes, block);
+}
+
 }  // namespace
 
-const BlockCodec kQ5_KCodec = {decode, 176 * kPanelRows, pack, set_deviation, encode};
+const BlockCodec kQ5_KCodec = {decode, 176 * kPanelRows, pack, set_deviation, encode, &kCodes};
 
 }  // namespace terrace::format

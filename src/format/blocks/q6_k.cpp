@@ -41,23 +41,39 @@ void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
 
 void set_deviation(std::byte* block, float deviation) { store(block + 208, float_to_half(deviation / 1365.0F)); }
 
+void store_codes(const uint8_t* codes, std::byte* block) {
+  std::memset(block, 0, 192);
+  for (size_t n = 0; n < 256; ++n) {
+    const size_t half = n / 128, s = n / 32 % 4, i = n % 32;
+    block[64 * half + 32 * (s & 1) + i] |= static_cast<std::byte>((codes[n] & 15) << (s >> 1) * 4);
+    block[128 + 32 * half + i] |= static_cast<std::byte>(codes[n] >> 4 << 2 * s);
+  }
+}
+
+void lines(const std::byte* block, Line* of_value) {
+  const float d = half_to_float(load<uint16_t>(block + 208));
+  for (size_t k = 0; k < 16; ++k) {
+    const float step = d * static_cast<float>(static_cast<int8_t>(byte_at(block, 192 + k)));
+    std::fill_n(of_value + 16 * k, 16, Line{step, -32 * step});
+  }
+}
+
+constexpr UniformCodes kCodes = {63, lines, store_codes};
+
 void encode(const float* values, const float* importance, std::byte* block) {
   static constexpr auto kUnits = consecutive_units<-128, 256>();
   const auto subs = cut_subs<UniformSub<16, -32, 31>, 16>(values, importance, 16);
   const auto scales = choose_scales(subs, kUnits);
-  std::memset(block, 0, 192);
   store(block + 208, float_to_half(scales.d));
   for (size_t k = 0; k < 16; ++k) block[192 + k] = static_cast<std::byte>(static_cast<int>(scales.index[k]) - 128);
-  for (size_t n = 0; n < 256; ++n) {
-    const size_t half = n / 128, s = n / 32 % 4, i = n % 32;
-    const int code = subs[n / 16].code(n % 16, scales.d * kUnits[scales.index[n / 16]]) + 32;
-    block[64 * half + 32 * (s & 1) + i] |= static_cast<std::byte>((code & 15) << (s >> 1) * 4);
-    block[128 + 32 * half + i] |= static_cast<std::byte>(code >> 4 << 2 * s);
-  }
+  uint8_t codes[256];
+  for (size_t n = 0; n < 256; ++n)
+    codes[n] = static_cast<uint8_t>(subs[n / 16].code(n % 16, scales.d * kUnits[scales.index[n / 16]]) + 32);
+  store_codes(codes, block);
 }
 
 }  // namespace
 
-const BlockCodec kQ6_KCodec = {decode, 210 * kPanelRows, pack, set_deviation, encode};
+const BlockCodec kQ6_KCodec = {decode, 210 * kPanelRows, pack, set_deviation, encode, &kCodes};
 
 }  // namespace terrace::format

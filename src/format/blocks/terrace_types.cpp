@@ -40,7 +40,7 @@ struct Normal4 {
 struct Linear8 {
   template <size_t N>
   using Sub = UniformSub<N, -128, 127>;
-  static constexpr int kBias = 0, kBits = 8;
+  static constexpr int kBias = 128, kBits = 8;
   static float value(int code) { return static_cast<float>(static_cast<int8_t>(code)); }
 };
 
@@ -68,16 +68,30 @@ void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
 }
 
 template <class Kind, size_t Values>
+void store_codes(const uint8_t* codes, std::byte* block) {
+  if constexpr (Kind::kBits == 8) {
+    for (size_t i = 0; i < Values; ++i) block[2 + i] = static_cast<std::byte>(codes[i] ^ 128);
+  } else {
+    for (size_t i = 0; i < Values; i += 32) store_nibbles(codes + i, block + 2 + i / 2);
+  }
+}
+
+template <class Kind, size_t Values>
+void lines(const std::byte* block, Line* of_value) {
+  const float d = half_to_float(load<uint16_t>(block));
+  std::fill_n(of_value, Values, Line{d, -Kind::kBias * d});
+}
+
+/// For kinds whose levels are evenly spaced.
+template <class Kind, size_t Values>
+constexpr UniformCodes kCodes = {(1 << Kind::kBits) - 1, lines<Kind, Values>, store_codes<Kind, Values>};
+
+template <class Kind, size_t Values>
 void store_block(const typename Kind::template Sub<Values>& sub, float d, std::byte* block) {
   store(block, float_to_half(d));
-  std::memset(block + 2, 0, block_bytes<Kind, Values> - 2);
-  for (size_t i = 0; i < Values; ++i) {
-    const auto code = static_cast<unsigned>(sub.code(i, d) + Kind::kBias);
-    if constexpr (Kind::kBits == 8)
-      block[2 + i] = static_cast<std::byte>(code);
-    else
-      block[2 + i / 32 * 16 + i % 16] |= static_cast<std::byte>(code << i / 16 % 2 * 4);
-  }
+  uint8_t codes[Values];
+  for (size_t i = 0; i < Values; ++i) codes[i] = static_cast<uint8_t>(sub.code(i, d) + Kind::kBias);
+  store_codes<Kind, Values>(codes, block);
 }
 
 template <class Kind, size_t Values>
@@ -128,8 +142,10 @@ void set_deviation(std::byte* block, float deviation) {
 
 template <class Kind, size_t Values, int Deviation>
 constexpr BlockCodec codec() {
-  return {decode<Kind, Values>, block_bytes<Kind, Values> * kPanelRows, pack<Kind, Values>, set_deviation<Deviation>,
-          encode<Kind, Values>};
+  const UniformCodes* codes = std::is_same_v<Kind, Normal4> ? nullptr : &kCodes<Kind, Values>;
+  return {decode<Kind, Values>, block_bytes<Kind, Values> * kPanelRows,
+          pack<Kind, Values>,   set_deviation<Deviation>,
+          encode<Kind, Values>, codes};
 }
 template <class Kind, size_t Values, int Deviation>
 constexpr BlockCodec row_codec() {
