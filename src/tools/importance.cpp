@@ -6,22 +6,26 @@
 
 #include "format/gguf.h"
 #include "format/gguf_writer.h"
+#include "tools/sketch.h"
 
 namespace terrace::tools {
 namespace {
 
-constexpr std::string_view kSums = ".in_sum2", kCounts = ".counts";
+constexpr std::string_view kSums = ".in_sum2", kCounts = ".counts", kSketch = ".in_sketch";
 constexpr uint32_t kF32 = 0;
 
-Result<std::vector<double>> values_of(const std::string& path, const format::GgufTensor& tensor) {
+enum class Signs { positive, any };
+
+Result<std::vector<double>> values_of(const std::string& path, const format::GgufTensor& tensor, Signs signs) {
   if (tensor.type != kF32) return fail("{}: tensor '{}' is not F32", path, tensor.name);
   std::vector<double> values(tensor.elements());
   for (size_t i = 0; i < values.size(); ++i) {
     float value = 0;
     std::memcpy(&value, tensor.data.data() + i * sizeof value, sizeof value);
-    if (!std::isfinite(value) || value < 0)
-      return fail("{}: tensor '{}' has {} at {}; sums of squares and counts are finite and not negative", path,
-                  tensor.name, value, i);
+    if (!std::isfinite(value)) return fail("{}: tensor '{}' has {} at {}; all is finite", path, tensor.name, value, i);
+    if (value < 0 && signs == Signs::positive)
+      return fail("{}: tensor '{}' has {} at {}; sums of squares and counts are not negative", path, tensor.name, value,
+                  i);
     values[i] = value;
   }
   return values;
@@ -33,14 +37,22 @@ Result<ColumnSums> read_sums(const std::string& path, const format::GgufFile& fi
   if (!counts) return fail("{}: '{}' has sums but no counts", path, name);
   ColumnSums sums;
   sums.columns = tensor.shape[0];
-  TERRACE_TRY(sums.squares, values_of(path, tensor));
-  TERRACE_TRY(sums.counts, values_of(path, *counts));
+  TERRACE_TRY(sums.squares, values_of(path, tensor, Signs::positive));
+  TERRACE_TRY(sums.counts, values_of(path, *counts, Signs::positive));
   if (sums.columns == 0 || sums.counts.size() * sums.columns != sums.squares.size())
     return fail("{}: '{}' has {} sums of {} columns and {} counts", path, name, sums.squares.size(), sums.columns,
                 sums.counts.size());
   // A fraction of an input would make means larger than any float.
   if (std::any_of(sums.counts.begin(), sums.counts.end(), [](double count) { return count > 0 && count < 1; }))
     return fail("{}: '{}' has a count between 0 and 1", path, name);
+  if (const format::GgufTensor* sketch = file.find(name + std::string(kSketch))) {
+    if (sums.counts.size() != 1 || sketch->elements() != sums.columns * format::kDirections)
+      return fail("{}: '{}' has {} sums and a sketch of {} values; a sketch has {} for each sum", path, name,
+                  sums.squares.size(), sketch->elements(), format::kDirections);
+    TERRACE_TRY(sums.sketch, values_of(path, *sketch, Signs::any));
+    if (column_directions(sums).empty())
+      return fail("{}: the sketch of '{}' does not belong to its sums of squares", path, name);
+  }
   return sums;
 }
 
@@ -78,10 +90,13 @@ Status save_importance(const std::string& path, const ImportanceFile& file) {
     const uint64_t matrices = sums.counts.size();
     tensors.push_back({name + std::string(kSums), kF32, {sums.columns, matrices}});
     tensors.push_back({name + std::string(kCounts), kF32, {1, matrices}});
+    if (!sums.sketch.empty())
+      tensors.push_back({name + std::string(kSketch), kF32, {format::kDirections, sums.columns}});
   }
   TERRACE_TRY(auto writer, format::GgufWriter::create(path, metadata, tensors));
   for (const auto& [name, sums] : file.tensors) {
-    for (const std::vector<double>* values : {&sums.squares, &sums.counts}) {
+    for (const std::vector<double>* values : {&sums.squares, &sums.counts, &sums.sketch}) {
+      if (values->empty()) continue;
       const std::vector<float> floats(values->begin(), values->end());
       TERRACE_CHECK(writer.write(std::as_bytes(std::span(floats))));
     }
@@ -109,6 +124,11 @@ std::vector<float> column_importance(const ColumnSums& sums) {
       importance[m * sums.columns + i] = used == 0 ? 1.0F : static_cast<float>(mean[i] / static_cast<double>(used));
   }
   return importance;
+}
+
+std::vector<float> column_directions(const ColumnSums& sums) {
+  if (sums.sketch.empty()) return {};
+  return directions_of(sums.squares, sums.sketch, std::max(1.0, sums.counts[0]));
 }
 
 }  // namespace terrace::tools

@@ -12,6 +12,8 @@ void ImportanceCollector::placed(const compute::MatrixView& view) {
   sums.counts.resize(std::max(sums.counts.size(), view.index + 1));
   sums.columns = columns;
   sums.squares.assign(sums.counts.size() * columns, 0);
+  const bool whole = view.index == 0 && view.first_input == 0 && view.inputs == columns && sums.counts.size() == 1;
+  sums.sketch.assign(whole && columns >= kLeastSketchedColumns ? columns * format::kDirections : 0, 0);
 }
 
 void ImportanceCollector::product(const compute::MatrixView& view, compute::Rows inputs) {
@@ -19,6 +21,10 @@ void ImportanceCollector::product(const compute::MatrixView& view, compute::Rows
   double* squares = sums.squares.data() + view.index * sums.columns + view.first_input;
   for (size_t r = 0; r < inputs.count; ++r)
     for (size_t i = 0; i < view.inputs; ++i) squares[i] += double{inputs.row(r)[i]} * inputs.row(r)[i];
+  if (!sums.sketch.empty()) {
+    const Sketcher& sketcher = sketchers_.try_emplace(sums.columns, sums.columns).first->second;
+    sketcher.add(inputs.row(0), inputs.count, inputs.stride, 1, sums.sketch);
+  }
   // Parts of a row count once.
   if (view.first_input == 0) sums.counts[view.index] += static_cast<double>(inputs.count);
 }

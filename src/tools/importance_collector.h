@@ -5,10 +5,12 @@
 #include "engine/engine.h"
 #include "tools/importance.h"
 #include "tools/progress.h"
+#include "tools/sketch.h"
 
 namespace terrace::tools {
 
-/// Sums the squares of the inputs of every product, by column.
+/// Sums the squares of the inputs of every product, by column, and sketches those of single matrices. Experts have no
+/// sketches: there are too many for the memory these would take.
 class ImportanceCollector : public compute::ProductObserver {
  public:
   void placed(const compute::MatrixView& view) override;
@@ -19,6 +21,7 @@ class ImportanceCollector : public compute::ProductObserver {
 
  private:
   std::map<std::string, ColumnSums, std::less<>> sums_;
+  std::map<size_t, Sketcher> sketchers_;  // by columns
 };
 
 /// Reads `tokens` in pieces of `chunk`, each on its own, and returns what `collector` (the engine's observer) saw. What

@@ -12,6 +12,7 @@
 #include "format/encode.h"
 #include "tools/importance.h"
 #include "tools/mixes.h"
+#include "tools/residual_readers.h"
 #include "tools/resumable_gguf.h"
 
 namespace terrace::tools {
@@ -31,12 +32,19 @@ constexpr const char* kOwnTypes =
 
 bool is_float_type(const BlockType& type) { return type.values == 1; }
 
+/// How the columns of one tensor weigh.
+struct TensorWeights {
+  std::vector<float> importance;  ///< [matrices][columns]
+  std::vector<float> directions;  ///< [columns][kDirections] of a single matrix, or empty
+  std::vector<float> moments;     ///< [columns][columns] of a single matrix, or empty
+};
+
 /// Everything the work needs to know, found before any weight is read.
 struct Work {
   format::GgufFile file;
   const Mix* mix = nullptr;
   TypeRules rules;
-  std::map<std::string, std::vector<float>> importance;
+  std::map<std::string, TensorWeights> weights;
   std::vector<const BlockType*> types;  // of the output's tensors
   QuantizeReport report;
 };
@@ -51,9 +59,9 @@ Status load_importances(const std::string& path, Work& work) {
     if (sums.columns != tensor->shape[0] || sums.counts.size() != matrices)
       return fail("{}: '{}' has the importance of {} matrices of {} columns, but the model's tensor has {} of {}", path,
                   name, sums.counts.size(), sums.columns, matrices, tensor->shape[0]);
-    work.importance.emplace(name, column_importance(sums));
+    work.weights.emplace(name, TensorWeights{column_importance(sums), column_directions(sums), {}});
   }
-  if (work.importance.empty()) return fail("{} is about no tensor of this model", path);
+  if (work.weights.empty()) return fail("{} is about no tensor of this model", path);
   return Done{};
 }
 
@@ -79,7 +87,7 @@ Result<Work> prepare(const QuantizeOptions& options) {
   TERRACE_TRY(auto rules, TypeRules::parse(options.rules));
   Work work{std::move(file), mix, std::move(rules), {}, {}, {}};
   TERRACE_CHECK(load_importances(options.importance, work));
-  TypeChooser chooser(work.file, *mix, work.rules, !work.importance.empty(), options.pure);
+  TypeChooser chooser(work.file, *mix, work.rules, !work.weights.empty(), options.pure);
   for (const GgufTensor& tensor : work.file.tensors()) {
     const TypeChooser::Choice choice = chooser.choose(tensor);
     if (!choice.type) return fail("{}: tensor '{}' has the unknown type {}", options.in, tensor.name, tensor.type);
@@ -88,7 +96,7 @@ Result<Work> prepare(const QuantizeOptions& options) {
     work.report.tensors.push_back({tensor.name, std::string(format::find_block_type(tensor.type)->name),
                                    std::string(choice.type->name), tensor.data.size(),
                                    tensor.elements() / choice.type->values * choice.type->bytes, tensor.elements(),
-                                   choice.fallback, work.importance.contains(tensor.name)});
+                                   choice.fallback, work.weights.contains(tensor.name)});
   }
   return work;
 }
@@ -104,9 +112,11 @@ format::GgufMetadata metadata_of(const Work& work, const QuantizeOptions& option
     if (std::any_of(work.types.begin(), work.types.end(),
                     [](const BlockType* type) { return format::is_own_type(type->code); }))
       metadata.set("terrace.block_types", kOwnTypes);
-    if (!work.importance.empty()) {
+    const auto known = std::count_if(work.report.tensors.begin(), work.report.tensors.end(),
+                                     [](const TensorChange& tensor) { return tensor.important; });
+    if (known > 0) {
       metadata.set("quantize.imatrix.file", std::filesystem::path(options.importance).filename().string());
-      metadata.set({"quantize.imatrix.entries_count", format::GgufType::u32, uint64_t{work.importance.size()}});
+      metadata.set({"quantize.imatrix.entries_count", format::GgufType::u32, static_cast<uint64_t>(known)});
     }
   }
   if (files > 1) {
@@ -137,11 +147,21 @@ std::string shard_path(const std::string& path, size_t file, size_t files) {
   return fmt::format("{}-{:05}-of-{:05}.gguf", stem, file + 1, files);
 }
 
+/// The embedding of tokens, unless it is the head as well: what is read from its rows goes to the residual stream.
+void weigh_embedding(Work& work, ThreadTeam& team) {
+  const GgufTensor* embedding = work.file.find("token_embd.weight");
+  if (!embedding || !work.file.find("output.weight")) return;
+  const size_t columns = embedding->shape[0];
+  TensorWeights weights{{}, {}, moments_of_readers(work.file, columns, team)};
+  if (weights.moments.empty()) return;
+  for (size_t i = 0; i < columns; ++i) weights.importance.push_back(weights.moments[i * columns + i]);
+  work.weights.insert_or_assign(embedding->name, std::move(weights));
+}
+
 /// Encodes tensors piece by piece with all threads.
 class Encoder {
  public:
-  Encoder(const Work& work, size_t threads)
-      : work_(work), cores_(usable_cores()), team_(threads == 0 ? cores_.size() : threads, cores_) {}
+  Encoder(const Work& work, ThreadTeam& team) : work_(work), team_(team) {}
 
   /// Rows first..last of a tensor.
   Result<std::span<const std::byte>> encode(size_t index, uint64_t first, uint64_t last) {
@@ -151,18 +171,20 @@ class Encoder {
     const size_t in_row = columns / from.values * from.bytes, out_row = columns / to.values * to.bytes;
     if (&from == &to) return tensor.data.subspan(first * in_row, (last - first) * in_row);
     out_.resize((last - first) * out_row);
-    const std::span<const float> importance = importance_of(tensor);
     const uint64_t rows_per_matrix = tensor.shape.size() > 1 ? tensor.shape[1] : 1;
     std::atomic<uint64_t> bad{UINT64_MAX};
     team_.for_each(last - first, std::max<size_t>(1, kPieceValues / columns / 4), [&](size_t from_row, size_t to_row) {
-      std::vector<float> values(columns);
-      for (size_t row = from_row; row < to_row; ++row) {
-        const uint64_t at = first + row;
-        format::decode_values(from, tensor.data.data() + at * in_row, columns, values.data());
-        if (!format::can_hold(to, values)) bad = at;
-        const auto weights =
-            importance.empty() ? importance : importance.subspan(at / rows_per_matrix * columns, columns);
-        format::encode_rows(to, values.data(), 1, columns, {weights, {}}, out_.data() + row * out_row);
+      std::vector<float> values;
+      // Rows of one matrix at a time.
+      for (size_t row = from_row, end = row; row < to_row; row = end) {
+        const uint64_t at = first + row, matrix = at / rows_per_matrix;
+        end = std::min<uint64_t>(to_row, (matrix + 1) * rows_per_matrix - first);
+        values.resize((end - row) * columns);
+        format::decode_values(from, tensor.data.data() + at * in_row, values.size(), values.data());
+        for (size_t r = row; r < end; ++r)
+          if (!format::can_hold(to, std::span(values).subspan((r - row) * columns, columns))) bad = first + r;
+        format::encode_rows(to, values.data(), end - row, columns, weights_of(tensor, matrix),
+                            out_.data() + row * out_row);
       }
     });
     if (bad != UINT64_MAX)
@@ -178,14 +200,16 @@ class Encoder {
   }
 
  private:
-  std::span<const float> importance_of(const GgufTensor& tensor) const {
-    const auto found = work_.importance.find(tensor.name);
-    return found == work_.importance.end() ? std::span<const float>() : std::span<const float>(found->second);
+  format::ColumnWeights weights_of(const GgufTensor& tensor, uint64_t matrix) const {
+    const auto found = work_.weights.find(tensor.name);
+    if (found == work_.weights.end()) return {};
+    const TensorWeights& weights = found->second;
+    const auto importance = std::span(weights.importance).subspan(matrix * tensor.shape[0], tensor.shape[0]);
+    return {importance, {weights.directions, importance, weights.moments}};
   }
 
   const Work& work_;
-  std::vector<int> cores_;
-  ThreadTeam team_;
+  ThreadTeam& team_;
   std::vector<std::byte> out_;
 };
 
@@ -220,7 +244,7 @@ std::set<std::string> inputs_of(const Work& work) {
 
 std::string fingerprint_of(const QuantizeOptions& options, const Work& work) {
   std::string text =
-      fmt::format("quantize 1, {}, pure {}, rules '{}'", work.mix->name, options.pure, fmt::join(options.rules, "' '"));
+      fmt::format("quantize 2, {}, pure {}, rules '{}'", work.mix->name, options.pure, fmt::join(options.rules, "' '"));
   for (const std::string& path : inputs_of(work)) text += file_stamp(path);
   return text + "\nimportance" + file_stamp(options.importance);
 }
@@ -262,7 +286,10 @@ Result<QuantizeReport> quantize(const QuantizeOptions& options, const Progress& 
     work.report.kept += out.kept();
     total += out.total();
   }
-  Encoder encoder(work, options.threads);
+  const std::vector<int> cores = usable_cores();
+  ThreadTeam team(options.threads == 0 ? cores.size() : options.threads, cores);
+  weigh_embedding(work, team);
+  Encoder encoder(work, team);
   uint64_t done = 0;
   for (size_t f = 0; f < files.size(); ++f) {
     const Status status = write_file(work, files[f], encoder, outputs[f], done, total, progress);

@@ -1,4 +1,4 @@
-// Any bytes as an importance matrix: an error, or sums that give finite weights for every column.
+// Any bytes as an importance matrix: an error, or sums that give finite weights and directions for every column.
 #include <cmath>
 
 #include "memory_file.h"
@@ -16,6 +16,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (weights.size() != sums.columns * sums.counts.size()) __builtin_trap();
     for (const float weight : weights)
       if (!(weight >= 0) || !std::isfinite(weight)) __builtin_trap();
+    const auto directions = terrace::tools::column_directions(sums);
+    if (directions.size() != sums.sketch.size()) __builtin_trap();
+    for (const float along : directions)
+      if (!std::isfinite(along)) __builtin_trap();
   }
   return 0;
 }

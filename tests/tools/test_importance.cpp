@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::message_of;
 using testing::need;
 using testing::take;
@@ -32,6 +33,29 @@ TEST(Importance, ComesBackFromItsFile) {
   EXPECT_EQ(loaded.datasets, file.datasets);
   EXPECT_EQ(loaded.chunks, 3U);
   EXPECT_EQ(loaded.chunk_size, 512U);
+}
+
+/// Sums of some inputs of 128 columns, with their sketch.
+ColumnSums sketched_sums() {
+  std::vector<float> x(40 * size_t{128});
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(1 + i * i % 13) / 8;
+  ColumnSums sums{128, std::vector<double>(128), {40}, std::vector<double>(128 * format::kDirections)};
+  for (size_t i = 0; i < x.size(); ++i) sums.squares[i % 128] += double{x[i]} * x[i];
+  Sketcher(128).add(x.data(), 40, 128, 1, sums.sketch);
+  return sums;
+}
+
+TEST(Importance, ComesBackWithItsSketch) {
+  TemporaryFolder folder;
+  ImportanceFile file;
+  file.tensors["a"] = sketched_sums();
+  file.tensors["b"] = {2, {1, 2}, {1}, {}};
+  need(save_importance(folder / "i.gguf", file));
+  const auto loaded = take(load_importance(folder / "i.gguf"));
+  EXPECT_EQ(loaded.tensors.at("a").sketch, file.tensors["a"].sketch);
+  EXPECT_EQ(column_directions(loaded.tensors.at("a")), column_directions(file.tensors["a"]));
+  EXPECT_EQ(column_directions(loaded.tensors.at("a")).size(), 128 * format::kDirections);
+  EXPECT_THAT(column_directions(loaded.tensors.at("b")), IsEmpty());
 }
 
 TEST(Importance, IsAMeanPerColumnAndUnusedMatricesTakeThatOfTheOthers) {
@@ -70,6 +94,24 @@ TEST_F(ImportanceRefusal, NamesWhatIsWrong) {
   EXPECT_FALSE(load_importance(folder / "missing.gguf"));
 }
 
+TEST_F(ImportanceRefusal, NamesWhatIsWrongWithASketch) {
+  const ColumnSums sums = sketched_sums();
+  const std::vector<float> squares(sums.squares.begin(), sums.squares.end());
+  const auto with = [&](std::vector<uint64_t> shape, const std::vector<float>& sketch, uint64_t matrices = 1) {
+    return refusal("imatrix", {{{"a.in_sum2", 0, {128 / matrices, matrices}}, squares},
+                               {{"a.counts", 0, {1, matrices}}, std::vector<float>(matrices, 40)},
+                               {{"a.in_sketch", 0, std::move(shape)}, sketch}});
+  };
+  std::vector<float> sketch(sums.sketch.begin(), sums.sketch.end());
+  EXPECT_EQ(with({64, 128}, sketch), "");
+  EXPECT_THAT(with({64, 127}, std::vector<float>(64 * size_t{127})), HasSubstr("a sketch of 8128 values"));
+  EXPECT_THAT(with({64, 128}, sketch, 2), HasSubstr("'a' has 128 sums and a sketch of 8192 values"));
+  sketch[5] = INFINITY;
+  EXPECT_THAT(with({64, 128}, sketch), HasSubstr("tensor 'a.in_sketch' has inf at 5"));
+  sketch[5] = -2 * std::abs(static_cast<float>(sums.sketch[5])) - 100;
+  EXPECT_THAT(with({64, 128}, sketch), HasSubstr("the sketch of 'a' does not belong to its sums of squares"));
+}
+
 TEST(ImportanceCollectorTest, SumsTheSquaresOfNormalisedInputs) {
   ImportanceCollector collector;
   auto inner = take(compute::CpuBackend::create({1, "scalar", true}));
@@ -85,6 +127,24 @@ TEST(ImportanceCollectorTest, SumsTheSquaresOfNormalisedInputs) {
   backend.linear(rows, compute::Norm{nullptr, 0}, linear);
   EXPECT_EQ(collector.sums().at("m").squares[5], 10);
   EXPECT_EQ(out[0], 16);  // the inner backend's own result
+}
+
+TEST(ImportanceCollectorTest, SketchesWideSingleMatrices) {
+  ImportanceCollector collector;
+  auto inner = take(compute::CpuBackend::create({1, "scalar", true}));
+  compute::ObservingBackend backend(*inner, collector);
+  const std::vector<float> weights(16 * size_t{128}, 0.5F);
+  const auto wide = backend.place({0, 16, 128, std::as_bytes(std::span(weights)), "wide"});
+  const auto narrow = backend.place({0, 16, 64, std::as_bytes(std::span(weights).first(16 * size_t{64})), "narrow"});
+  std::vector<float> x(40 * size_t{128}), out(40 * size_t{16});
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(1 + i * i % 13) / 8;
+  const compute::Linear with_wide[] = {{wide.get(), nullptr, {out.data(), 40, 16, 16}}},
+                        with_narrow[] = {{narrow.get(), nullptr, {out.data(), 40, 16, 16}}};
+  backend.linear({x.data(), 40, 128, 128}, std::nullopt, with_wide);
+  backend.linear({x.data(), 40, 64, 64}, std::nullopt, with_narrow);
+  EXPECT_EQ(collector.sums().at("wide").squares, sketched_sums().squares);
+  EXPECT_EQ(collector.sums().at("wide").sketch, sketched_sums().sketch);
+  EXPECT_THAT(collector.sums().at("narrow").sketch, IsEmpty());
 }
 
 TEST(ImportanceCollectorTest, AnObservedModelGivesTheSameBitsAndSeesAllOfItsMatrices) {
@@ -114,6 +174,9 @@ TEST(ImportanceCollectorTest, AnObservedModelGivesTheSameBitsAndSeesAllOfItsMatr
       EXPECT_EQ(sums.columns, file.find(tensor)->shape[0]) << name << " " << tensor;
       const auto& shape = file.find(tensor)->shape;
       EXPECT_EQ(sums.counts.size(), shape.size() > 2 ? shape[2] : 1) << name << " " << tensor;
+      const bool sketched = shape.size() < 3 && sums.columns >= kLeastSketchedColumns;
+      EXPECT_EQ(!sums.sketch.empty(), sketched) << name << " " << tensor;
+      EXPECT_EQ(!column_directions(sums).empty(), sketched) << name << " " << tensor;
     }
     const std::string draft_head = "blk." + std::to_string(plain->info().layers) + ".";
     for (const auto& tensor : file.tensors()) {

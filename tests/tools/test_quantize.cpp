@@ -9,6 +9,7 @@
 #include "support/files.h"
 #include "tools/importance.h"
 #include "tools/quantize.h"
+#include "tools/sketch.h"
 
 namespace terrace::tools {
 namespace {
@@ -33,14 +34,14 @@ class Quantize : public ::testing::Test {
             {"blk.0.ffn_down_exps.weight", 0, {256, 20, 3}}};
   }
 
-  void write_model(const std::string& name, float bad = 0) {
+  void write_model(const std::string& name, float bad = 0, const std::vector<format::GgufTensor>& list = tensors()) {
     format::GgufMetadata metadata;
     metadata.set("general.architecture", "llama");
     metadata.set("llama.block_count", uint32_t{1});
-    auto writer = take(format::GgufWriter::create(folder / name, metadata, tensors()));
+    auto writer = take(format::GgufWriter::create(folder / name, metadata, list));
     std::mt19937 random(5);
     std::normal_distribution<float> normal(0, 0.05F);
-    for (const auto& tensor : tensors()) {
+    for (const auto& tensor : list) {
       std::vector<float> values(tensor.elements());
       for (float& value : values) value = normal(random);
       if (bad != 0 && tensor.name == "blk.0.ffn_up.weight") values[256 * 17 + 3] = bad;
@@ -205,6 +206,83 @@ TEST_F(Quantize, ImportanceOfEachExpertCounts) {
     return sum;
   };
   EXPECT_LT(error(b), 0.9 * error(a));
+}
+
+TEST_F(Quantize, SketchesOfInputsLowerTheErrorOfOutputs) {
+  // Inputs that are mostly sums of 8 vectors, which squares do not tell of.
+  std::vector<float> x(200 * size_t{256}), vectors(8 * size_t{256});
+  std::mt19937 random(8);
+  std::normal_distribution<float> normal;
+  for (float& value : vectors) value = normal(random);
+  for (size_t n = 0; n < x.size(); n += 256) {
+    for (size_t i = 0; i < 256; ++i) x[n + i] = 0.3F * normal(random);
+    for (size_t k = 0; k < vectors.size(); k += 256) {
+      const float amount = normal(random);
+      for (size_t i = 0; i < 256; ++i) x[n + i] += amount * vectors[k + i];
+    }
+  }
+  ColumnSums sums{256, std::vector<double>(256), {200}, std::vector<double>(256 * format::kDirections)};
+  for (size_t i = 0; i < x.size(); ++i) sums.squares[i % 256] += double{x[i]} * x[i];
+  ImportanceFile importance;
+  importance.tensors["blk.0.ffn_up.weight"] = sums;
+  need(save_importance(folder / "squares.gguf", importance));
+  Sketcher(256).add(x.data(), 200, 256, 1, importance.tensors["blk.0.ffn_up.weight"].sketch);
+  need(save_importance(folder / "sketch.gguf", importance));
+  QuantizeOptions squares = options(), sketch = squares;
+  squares.importance = folder / "squares.gguf";
+  sketch.importance = folder / "sketch.gguf";
+  sketch.out = folder / "sketch-out.gguf";
+  take(quantize(squares, kGoOn));
+  take(quantize(sketch, kGoOn));
+  const auto in = take(format::GgufFile::open(squares.in));
+  const auto error = [&](const std::string& path) {
+    const auto want = values_of(in, "blk.0.ffn_up.weight"),
+               got = values_of(take(format::GgufFile::open(path)), "blk.0.ffn_up.weight");
+    double sum = 0;
+    for (size_t row = 0; row < want.size(); row += 256) {
+      for (size_t n = 0; n < x.size(); n += 256) {
+        double output = 0;
+        for (size_t i = 0; i < 256; ++i) output += double{x[n + i]} * (got[row + i] - want[row + i]);
+        sum += output * output;
+      }
+    }
+    return sum;
+  };
+  EXPECT_LT(error(sketch.out), 0.5 * error(squares.out));
+}
+
+TEST_F(Quantize, AnEmbeddingThatIsNotTheHeadIsWeighedByItsReaders) {
+  auto untied = tensors();
+  untied.push_back({"output.weight", 0, {256, 40}});
+  write_model("untied.gguf", 0, untied);
+  QuantizeOptions with = options("Q4_K");
+  with.in = folder / "untied.gguf";
+  take(quantize(with, kGoOn));
+  const auto in = take(format::GgufFile::open(with.in)), out = take(format::GgufFile::open(with.out));
+  EXPECT_FALSE(out.metadata().contains("quantize.imatrix.file"));
+  const auto want = values_of(in, "token_embd.weight"), reader = values_of(in, "blk.0.ffn_up.weight");
+  const format::BlockType& type = *format::find_block_type(out.find("token_embd.weight")->type);
+  std::vector<std::byte> blocks(want.size() / type.values * type.bytes);
+  format::encode_rows(type, want.data(), 40, 256, {}, blocks.data());
+  std::vector<float> plain(want.size());
+  format::decode_values(type, blocks.data(), plain.size(), plain.data());
+  const auto error = [&](const std::vector<float>& got) {
+    double sum = 0;
+    for (size_t row = 0; row < want.size(); row += 256) {
+      for (size_t r = 0; r < reader.size(); r += 256) {
+        double output = 0;
+        for (size_t i = 0; i < 256; ++i) output += double{reader[r + i]} * (got[row + i] - want[row + i]);
+        sum += output * output;
+      }
+    }
+    return sum;
+  };
+  EXPECT_LT(error(values_of(out, "token_embd.weight")), 0.8 * error(plain));
+  QuantizeOptions three = with;
+  three.threads = 3;
+  three.out = folder / "three.gguf";
+  take(quantize(three, kGoOn));
+  EXPECT_EQ(read_file(with.out), read_file(three.out));
 }
 
 TEST_F(Quantize, ImportanceOfAnotherModelIsRefused) {
