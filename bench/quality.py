@@ -10,7 +10,7 @@ multi-token-prediction block, which llama.cpp does not know) to each mix, withou
 `terrace imatrix` collects on the texts behind the part they are judged on. Terrace then computes how far the predictions on the first
 tokens of each text are from those of the bf16 file, in the reference profile, so that only the weights make a difference.
 
-Prints a table and draws divergence against size. With --own, it instead compares Terrace's own types with public types of about the same size, all made by Terrace, on that file or on
+Prints two tables and draws divergence against size. With --own, it instead compares Terrace's own types with public types of about the same size, all made by Terrace, on that file or on
 --model FILE (whose own weights, decoded, are the reference) with --text KIND=FILE. The exit code is 1 if a file of Terrace's is worse
 over all texts than llama.cpp's of the same mix.
 """
@@ -112,13 +112,13 @@ def judged(args, trunk, path, texts):
     return {text["kind"]: text for text in found["texts"]}
 
 
-def table(rows):
-    lines = ["| mix | imatrix | made by | MB | " + " | ".join(f"KL {kind}" for kind in KINDS) + " | perplexity | same best |",
-             "| --- | --- | --- | ---: |" + " ---: |" * (len(KINDS) + 2)]
+def table(rows, title, figure):
+    """A row per file, with a figure of each text and of all."""
+    lines = ["| mix | imatrix | made by | MB | " + " | ".join(f"{title} {kind}" for kind in KINDS) + " |",
+             "| --- | --- | --- | ---: |" + " ---: |" * len(KINDS)]
     for mix, known, maker, size, texts in rows:
-        kl = " | ".join(f"{texts[kind]['kl']['mean']:.5f}" for kind in KINDS)
-        lines.append(f"| {mix} | {'yes' if known else 'no'} | {maker} | {size / 1e6:.1f} | {kl} | {texts['all']['perplexity']:.2f} | "
-                     f"{texts['all']['same_best']:.1%} |")
+        figures = " | ".join(figure(texts[kind]) for kind in KINDS)
+        lines.append(f"| {mix} | {'yes' if known else 'no'} | {maker} | {size / 1e6:.1f} | {figures} |")
     return "\n".join(lines) + "\n"
 
 
@@ -139,19 +139,28 @@ def plot(rows, path):
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = "terrace"
     from matplotlib import pyplot
-    figure, axes = pyplot.subplots(figsize=(8, 4.5))
-    for maker, color in (("llama.cpp", "#8a6d3b"), ("Terrace", "#2f7d6b")):
-        for known, style in ((False, "--"), (True, "-")):
-            points = [(size / 1e6, texts["all"]["kl"]["mean"], mix) for mix, k, m, size, texts in rows if m == maker and k == known]
-            axes.plot([p[0] for p in points], [p[1] for p in points], style, color=color, marker="o", markersize=4,
-                      label=f"{maker}{', imatrix' if known else ''}")
-            if maker == "Terrace" and known:
-                for x, y, mix in points:
-                    axes.annotate(mix, (x, y), textcoords="offset points", xytext=(-4, -12), ha="right", fontsize=8)
+    figure, (axes, below) = pyplot.subplots(2, 1, figsize=(8, 6), sharex=True, height_ratios=(3, 1))
+    kl = {(mix, known, maker): texts["all"]["kl"]["mean"] for mix, known, maker, _, texts in rows}
+    sizes = {(mix, known, maker): size / 1e6 for mix, known, maker, size, _ in rows}
+    for known, style in ((False, "--"), (True, "-")):
+        suffix = ", imatrix" if known else ""
+        for maker, color in (("llama.cpp", "#8a6d3b"), ("Terrace", "#2f7d6b")):
+            axes.plot([sizes[mix, known, maker] for mix in MIXES], [kl[mix, known, maker] for mix in MIXES], style, color=color, marker="o",
+                      markersize=4, label=maker + suffix)
+        below.plot([sizes[mix, known, "Terrace"] for mix in MIXES], [kl[mix, known, "Terrace"] / kl[mix, known, "llama.cpp"] for mix in MIXES],
+                   style, color="#2f7d6b", marker="o", markersize=4)
+    for mix in MIXES:
+        axes.annotate(mix, (sizes[mix, True, "Terrace"], kl[mix, True, "Terrace"]), textcoords="offset points", xytext=(-4, -12), ha="right",
+                      fontsize=8)
     axes.set_yscale("log")
-    axes.set_xlabel("file, MB")
+    axes.margins(0.08)
     axes.set_ylabel("KL(bf16 || file), nats")
-    axes.grid(alpha=0.3)
+    below.axhline(1, color="#8a6d3b")
+    below.set_ylim(bottom=0)
+    below.set_ylabel("KL, Terrace /\nllama.cpp")
+    below.set_xlabel("file, MB")
+    for part in (axes, below):
+        part.grid(alpha=0.3)
     axes.legend(frameon=False)
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
@@ -184,7 +193,8 @@ def main():
     for mix, known, maker, path in files_of(args, trunk, importance):
         rows.append((mix, known, maker, path.stat().st_size, judged(args, trunk, path, texts)))
         print(f"{path.name}: {rows[-1][4]['all']['kl']['mean']:.5f}", file=sys.stderr, flush=True)
-    print(table(rows))
+    print(table(rows, "KL", lambda text: f"{text['kl']['mean']:.5f}"))
+    print(table(rows, "perplexity, same best", lambda text: f"{text['perplexity']:.2f}, {text['same_best']:.1%}"))
     plot(rows, args.plot)
     worse = [(ours[0], ours[1], kind) for theirs, ours in zip(rows[::2], rows[1::2]) for kind in KINDS
              if ours[4][kind]["kl"]["mean"] > theirs[4][kind]["kl"]["mean"]]

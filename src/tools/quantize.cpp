@@ -51,8 +51,10 @@ struct Work {
 
 Status load_importances(const std::string& path, Work& work) {
   if (path.empty()) return Done{};
-  TERRACE_TRY(const ImportanceFile loaded, load_importance(path));
-  for (const auto& [name, sums] : loaded.tensors) {
+  TERRACE_TRY(ImportanceFile loaded, load_importance(path));
+  // One after the other, so that sketches do not stay beside the directions found from them.
+  for (; !loaded.tensors.empty(); loaded.tensors.erase(loaded.tensors.begin())) {
+    const auto& [name, sums] = *loaded.tensors.begin();
     const GgufTensor* tensor = work.file.find(name);
     if (!tensor) continue;  // of another part of the same model, such as its draft head's file
     const uint64_t matrices = tensor->shape.size() > 2 ? tensor->shape[2] : 1;
