@@ -149,17 +149,6 @@ std::string shard_path(const std::string& path, size_t file, size_t files) {
   return fmt::format("{}-{:05}-of-{:05}.gguf", stem, file + 1, files);
 }
 
-/// The embedding of tokens, unless it is the head as well: what is read from its rows goes to the residual stream.
-void weigh_embedding(Work& work, ThreadTeam& team) {
-  const GgufTensor* embedding = work.file.find("token_embd.weight");
-  if (!embedding || !work.file.find("output.weight")) return;
-  const size_t columns = embedding->shape[0];
-  TensorWeights weights{{}, {}, moments_of_readers(work.file, columns, team)};
-  if (weights.moments.empty()) return;
-  for (size_t i = 0; i < columns; ++i) weights.importance.push_back(weights.moments[i * columns + i]);
-  work.weights.insert_or_assign(embedding->name, std::move(weights));
-}
-
 /// Encodes tensors piece by piece with all threads.
 class Encoder {
  public:
@@ -272,6 +261,39 @@ Result<std::vector<ResumableGguf>> open_outputs(Work& work, const QuantizeOption
   return outputs;
 }
 
+/// Weighs the embedding of tokens, unless it is the head as well or stays as precise as it is: what is read from its
+/// rows goes to the residual stream.
+Status weigh_embedding(Work& work, ThreadTeam& team, uint64_t total, const Progress& progress) {
+  constexpr std::string_view kName = "token_embd.weight";
+  const GgufTensor* embedding = work.file.find(kName);
+  if (!embedding || !work.file.find("output.weight")) return Done{};
+  const BlockType& to = *work.types[static_cast<size_t>(embedding - work.file.tensors().data())];
+  if (is_float_type(to) || to.code == embedding->type) return Done{};
+  const size_t columns = embedding->shape[0];
+  const auto go_on = [&] { return progress(work.report.kept, total, kName); };
+  TERRACE_TRY(auto moments, moments_of_readers(work.file, columns, team, go_on));
+  if (moments.empty()) return Done{};
+  TensorWeights weights;
+  for (size_t i = 0; i < columns; ++i) weights.importance.push_back(moments[i * columns + i]);
+  weights.moments = std::move(moments);
+  work.weights.insert_or_assign(embedding->name, std::move(weights));
+  return Done{};
+}
+
+/// Writes all output files as far as the progress lets it.
+Status write_files(Work& work, const std::vector<std::vector<size_t>>& files, std::vector<ResumableGguf>& outputs,
+                   size_t threads, const Progress& progress) {
+  uint64_t done = 0, total = 0;
+  for (const ResumableGguf& out : outputs) total += out.total();
+  const std::vector<int> cores = usable_cores();
+  ThreadTeam team(threads == 0 ? cores.size() : threads, cores);
+  TERRACE_CHECK(weigh_embedding(work, team, total, progress));
+  Encoder encoder(work, team);
+  for (size_t f = 0; f < files.size(); ++f)
+    TERRACE_CHECK(write_file(work, files[f], encoder, outputs[f], done, total, progress));
+  return Done{};
+}
+
 }  // namespace
 
 Result<QuantizeReport> plan_quantize(const QuantizeOptions& options) {
@@ -283,22 +305,11 @@ Result<QuantizeReport> quantize(const QuantizeOptions& options, const Progress& 
   TERRACE_TRY(Work work, prepare(options));
   const auto files = share_out(work, options.keep_split);
   TERRACE_TRY(auto outputs, open_outputs(work, options, files));
-  uint64_t total = 0;
-  for (const ResumableGguf& out : outputs) {
-    work.report.kept += out.kept();
-    total += out.total();
-  }
-  const std::vector<int> cores = usable_cores();
-  ThreadTeam team(options.threads == 0 ? cores.size() : options.threads, cores);
-  weigh_embedding(work, team);
-  Encoder encoder(work, team);
-  uint64_t done = 0;
-  for (size_t f = 0; f < files.size(); ++f) {
-    const Status status = write_file(work, files[f], encoder, outputs[f], done, total, progress);
-    if (!status && status.error().message == kInterrupted)
-      for (ResumableGguf& out : outputs) TERRACE_CHECK(out.keep());
-    TERRACE_CHECK(status);
-  }
+  for (const ResumableGguf& out : outputs) work.report.kept += out.kept();
+  const Status status = write_files(work, files, outputs, options.threads, progress);
+  if (!status && status.error().message == kInterrupted)
+    for (ResumableGguf& out : outputs) TERRACE_CHECK(out.keep());
+  TERRACE_CHECK(status);
   // None appears before all are complete.
   for (ResumableGguf& out : outputs) TERRACE_CHECK(out.finish());
   return std::move(work.report);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "format/encode.h"
+#include "tools/progress.h"
 
 namespace terrace::tools {
 namespace {
@@ -14,6 +15,9 @@ using format::GgufTensor;
 
 /// So many rows tell the moments well enough, and leave the time to the encoders.
 constexpr uint64_t kRows = 256;
+
+/// The moments of wider streams would take more than a gigabyte.
+constexpr size_t kMostColumns = 16384;
 
 constexpr std::string_view kOfMixers[] = {"attn_q.weight",           "attn_k.weight",    "attn_v.weight",
                                           "attn_qkv.weight",         "attn_gate.weight", "ssm_in.weight",
@@ -34,7 +38,7 @@ std::vector<float> decoded(const GgufTensor& tensor, uint64_t row, size_t column
 
 bool is_readable(const GgufTensor& tensor) {
   const format::BlockType* type = format::find_block_type(tensor.type);
-  return type && type->codec;
+  return type && type->codec && tensor.elements() > 0;
 }
 
 /// The gain of the norm through which a block reads, or ones.
@@ -73,30 +77,35 @@ void add_rows(const GgufTensor& tensor, std::span<const float> gain, ThreadTeam&
 
 }  // namespace
 
-std::vector<float> moments_of_readers(const GgufFile& file, size_t columns, ThreadTeam& team) {
+Result<std::vector<float>> moments_of_readers(const GgufFile& file, size_t columns, ThreadTeam& team,
+                                              const std::function<bool()>& go_on) {
+  if (columns > kMostColumns) return std::vector<float>();
   std::vector<float> moments;
-  const auto add = [&](const std::string& block, auto& names, auto& norms) {
+  const auto add = [&](const std::string& block, auto& names, auto& norms) -> Status {
     std::vector<float> gain;
     for (const std::string_view name : names) {
       const GgufTensor* tensor = file.find(block + std::string(name));
       if (!tensor || tensor->shape[0] != columns || !is_readable(*tensor)) continue;
+      if (!go_on()) return fail("{}", kInterrupted);
       if (gain.empty()) gain = gain_of(file, block, norms, columns);
       moments.resize(columns * columns);
       add_rows(*tensor, gain, team, moments);
     }
+    return Done{};
   };
   const auto architecture = file.metadata().string_or("general.architecture", "");
   const auto blocks = file.metadata().integer_or((architecture ? *architecture : "") + ".block_count", 0);
-  for (uint64_t layer = 0; layer < (blocks ? *blocks : 0); ++layer) {
+  const auto layers = std::min<uint64_t>(blocks ? *blocks : 0, file.tensors().size());
+  for (uint64_t layer = 0; layer < layers; ++layer) {
     const std::string block = "blk." + std::to_string(layer) + ".";
-    add(block, kOfMixers, kMixerNorms);
-    add(block, kOfFeedForward, kFeedForwardNorms);
+    TERRACE_CHECK(add(block, kOfMixers, kMixerNorms));
+    TERRACE_CHECK(add(block, kOfFeedForward, kFeedForwardNorms));
   }
   // Measured, predictions depend on the directions a little more evenly than the readers' moments say.
   constexpr float kEven = 0.25F;
   double trace = 0;
   for (size_t i = 0; i < moments.size(); i += columns + 1) trace += moments[i];
-  if (!(trace > 0)) return {};
+  if (!(trace > 0)) return std::vector<float>();
   for (size_t i = 0; i < moments.size(); i += columns + 1)
     moments[i] += kEven * static_cast<float>(trace / static_cast<double>(columns));
   return moments;

@@ -283,6 +283,12 @@ TEST_F(Quantize, AnEmbeddingThatIsNotTheHeadIsWeighedByItsReaders) {
   three.out = folder / "three.gguf";
   take(quantize(three, kGoOn));
   EXPECT_EQ(read_file(with.out), read_file(three.out));
+  // Weighing comes first, and can be interrupted as well.
+  three.out = folder / "stopped.gguf";
+  EXPECT_EQ(message_of(quantize(three, [](uint64_t, uint64_t, std::string_view) { return false; })), kInterrupted);
+  EXPECT_TRUE(exists("stopped.gguf.part"));
+  take(quantize(three, kGoOn));
+  EXPECT_EQ(read_file(with.out), read_file(three.out));
 }
 
 TEST_F(Quantize, ImportanceOfAnotherModelIsRefused) {

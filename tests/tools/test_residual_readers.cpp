@@ -36,10 +36,11 @@ class ResidualReaders : public ::testing::Test {
     return values;
   }
 
-  std::vector<float> moments(const std::vector<Tensor>& tensors, size_t threads = 1, size_t columns = kColumns) {
+  std::vector<float> moments(const std::vector<Tensor>& tensors, size_t threads = 1, size_t columns = kColumns,
+                             uint64_t layers = 2) {
     format::GgufMetadata metadata;
     metadata.set("general.architecture", "llama");
-    metadata.set("llama.block_count", uint32_t{2});
+    metadata.set({"llama.block_count", format::GgufType::u64, layers});
     std::vector<format::GgufTensor> list;
     for (const Tensor& tensor : tensors)
       list.push_back(
@@ -54,7 +55,8 @@ class ResidualReaders : public ::testing::Test {
     }
     need(writer.finish());
     ThreadTeam team(threads, usable_cores());
-    return moments_of_readers(take(format::GgufFile::open(folder_ / "m.gguf")), columns, team);
+    return take(
+        moments_of_readers(take(format::GgufFile::open(folder_ / "m.gguf")), columns, team, [] { return true; }));
   }
 
   /// W^T W with a mean of 1 on the diagonal, each column behind its gain.
@@ -102,6 +104,12 @@ TEST_F(ResidualReaders, GiveTheSameBitsWithAnyNumberOfThreads) {
 TEST_F(ResidualReaders, AreThoseWithAsManyColumns) {
   EXPECT_THAT(moments({{"blk.0.attn_q.weight", random_values(20 * kColumns, 8), 20}}, 1, 64), IsEmpty());
   EXPECT_THAT(moments({{"output.weight", random_values(20 * kColumns, 9), 20}}), IsEmpty());
+  EXPECT_THAT(moments({{"blk.0.attn_q.weight", random_values(16416, 9), 1}}, 1, 16416), IsEmpty());
+}
+
+TEST_F(ResidualReaders, AreSoughtInNoMoreBlocksThanThereAreTensors) {
+  const std::vector<Tensor> tensors = {{"blk.0.attn_q.weight", random_values(20 * kColumns, 12), 20}};
+  EXPECT_EQ(moments(tensors, 1, kColumns, UINT64_MAX), moments(tensors));
 }
 
 TEST_F(ResidualReaders, ThatAreNotFiniteOrZeroCountForNothing) {

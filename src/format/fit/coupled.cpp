@@ -1,7 +1,7 @@
 #include "format/fit/coupled.h"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <vector>
 
 #include "format/fit/fit.h"
@@ -98,11 +98,10 @@ struct Row {
 /// Whether the code changed.
 template <class Along>
 bool improve(const BlockType& type, const float* values, size_t column, const Along& along, Row& row) {
-  const float curvature = along.curvature(column);
-  // Whatever the errors of such a column are, they cost nothing; the nearest code is as good as it gets.
-  if (!(curvature > 0)) return false;
   const float slope = along.slope(column, row.errors[column], row.sums.data());
-  const float wanted = values[column] + row.errors[column] - slope / curvature;
+  const float wanted = values[column] + row.errors[column] - slope / along.curvature(column);
+  // Where there was no input, errors cost nothing; the nearest code is as good as it gets.
+  if (!std::isfinite(wanted)) return false;
   const uint8_t code = row.nearest(wanted, column, type);
   if (code == row.codes[column]) return false;
   const float moved = row.lines[column].step * static_cast<float>(code - row.codes[column]);
