@@ -39,7 +39,7 @@ struct TensorWeights {
   std::vector<float> moments;     ///< [columns][columns] of a single matrix, or empty
 };
 
-/// Everything the work needs to know, found before any weight is read.
+/// Everything the work needs to know. All but how the embedding weighs is found before any weight is read.
 struct Work {
   format::GgufFile file;
   const Mix* mix = nullptr;
