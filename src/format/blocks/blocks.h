@@ -114,6 +114,14 @@ inline void store_nibbles(const uint8_t* codes, std::byte* bytes) {
   for (size_t i = 0; i < 16; ++i) bytes[i] = static_cast<std::byte>((codes[i] & 15) | (codes[i + 16] & 15) << 4);
 }
 
+/// Writes 32 5-bit codes as 20 bytes: a bit of each, the highest, then the others as store_nibbles() does.
+inline void store_fives(const uint8_t* codes, std::byte* bytes) {
+  uint32_t fifth = 0;
+  for (size_t i = 0; i < 32; ++i) fifth |= uint32_t{codes[i]} >> 4 << i;
+  store(bytes, fifth);
+  store_nibbles(codes, bytes + 4);
+}
+
 /// Writes the 12 packed bytes that scale_min() reads.
 inline void store_scale_mins(const std::array<uint8_t, 8>& scales, const std::array<uint8_t, 8>& minima,
                              std::byte* packed) {

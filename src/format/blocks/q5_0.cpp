@@ -24,12 +24,7 @@ void pack(const std::byte* const (&rows)[kPanelRows], std::byte* panel) {
 
 void set_deviation(std::byte* block, float deviation) { store(block, float_to_half(deviation / 9.25F)); }
 
-void store_codes(const uint8_t* codes, std::byte* block) {
-  uint32_t fifth = 0;
-  for (size_t i = 0; i < 32; ++i) fifth |= uint32_t{codes[i]} >> 4 << i;
-  store(block + 2, fifth);
-  store_nibbles(codes, block + 6);
-}
+void store_codes(const uint8_t* codes, std::byte* block) { store_fives(codes, block + 2); }
 
 void lines(const std::byte* block, Line* of_value) {
   const float d = half_to_float(load<uint16_t>(block));

@@ -27,12 +27,7 @@ void set_deviation(std::byte* block, float deviation) {
   store(block + 2, float_to_half(deviation / 9.23F * -15.5F));
 }
 
-void store_codes(const uint8_t* codes, std::byte* block) {
-  uint32_t fifth = 0;
-  for (size_t i = 0; i < 32; ++i) fifth |= uint32_t{codes[i]} >> 4 << i;
-  store(block + 4, fifth);
-  store_nibbles(codes, block + 8);
-}
+void store_codes(const uint8_t* codes, std::byte* block) { store_fives(codes, block + 4); }
 
 void lines(const std::byte* block, Line* of_value) {
   const float d = half_to_float(load<uint16_t>(block)), m = half_to_float(load<uint16_t>(block + 2));

@@ -133,20 +133,25 @@ void round_rows(const BlockType& type, const float* values, size_t count, size_t
       type.codec->codes->store(rows[r].codes.data() + i, blocks + r * row_bytes + i / type.values * type.bytes);
 }
 
+/// Some rows at a time: so many that what belongs to a column is read for several, so few that their sums stay near.
+template <class Along>
+void round_all(const BlockType& type, const float* values, size_t rows, size_t columns, const Along& along,
+               std::byte* blocks) {
+  constexpr size_t kRows = 16;
+  const size_t row_bytes = columns / type.values * type.bytes;
+  for (size_t first = 0; first < rows; first += kRows)
+    round_rows(type, values + first * columns, std::min(kRows, rows - first), columns, along,
+               blocks + first * row_bytes);
+}
+
 }  // namespace
 
 void round_coupled(const BlockType& type, const float* values, size_t rows, size_t columns, const Coupling& coupling,
                    std::byte* blocks) {
-  constexpr size_t kRows = 16;
-  for (size_t first = 0; first < rows; first += kRows) {
-    const size_t count = std::min(kRows, rows - first);
-    const float* from = values + first * columns;
-    std::byte* to = blocks + first * (columns / type.values * type.bytes);
-    if (coupling.moments.empty())
-      round_rows(type, from, count, columns, AlongDirections(coupling), to);
-    else
-      round_rows(type, from, count, columns, AlongMoments(coupling, columns), to);
-  }
+  if (coupling.moments.empty())
+    round_all(type, values, rows, columns, AlongDirections(coupling), blocks);
+  else
+    round_all(type, values, rows, columns, AlongMoments(coupling, columns), blocks);
 }
 
 }  // namespace terrace::format
