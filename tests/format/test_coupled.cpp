@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
 
 #include "format/encode.h"
+#include "support/numbers.h"
 
 namespace terrace::format {
 namespace {
+
+using testing::random_floats;
 
 constexpr size_t kColumns = 512;
 
@@ -18,14 +20,6 @@ std::vector<const BlockType*> types_with_codes() {
   return types;
 }
 
-std::vector<float> normal_values(size_t count, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  std::vector<float> values(count);
-  for (float& value : values) value = normal(random);
-  return values;
-}
-
 std::vector<std::byte> encode(const BlockType& type, std::span<const float> values, const ColumnWeights& weights) {
   std::vector<std::byte> blocks(values.size() / type.values * type.bytes);
   encode_rows(type, values.data(), values.size() / kColumns, kColumns, weights, blocks.data());
@@ -34,7 +28,7 @@ std::vector<std::byte> encode(const BlockType& type, std::span<const float> valu
 
 /// H with a few strong directions over an even ground, in both forms.
 struct Moments {
-  std::vector<float> directions = normal_values(kColumns * kDirections, 7), diagonal, dense;
+  std::vector<float> directions = random_floats(7, kColumns* kDirections), diagonal, dense;
 
   Moments() : diagonal(kColumns, 0.5F), dense(kColumns * kColumns) {
     for (size_t i = 0; i < directions.size(); ++i)
@@ -75,7 +69,7 @@ TEST(Codes, OfEveryTypeAreWhatItsBlocksHold) {
   const auto types = types_with_codes();
   EXPECT_EQ(types.size(), 14U);
   for (const BlockType* type : types) {
-    const auto values = normal_values(4 * kColumns, 1);
+    const auto values = random_floats(1, 4 * kColumns);
     const auto blocks = encode(*type, values, {});
     std::vector<float> decoded(values.size());
     decode_values(*type, blocks.data(), decoded.size(), decoded.data());
@@ -100,7 +94,7 @@ TEST(Codes, OfEveryTypeAreWhatItsBlocksHold) {
 }
 
 TEST(CoupledRounding, LowersTheCostAndLeavesTheScales) {
-  const auto values = normal_values(20 * kColumns, 2);
+  const auto values = random_floats(2, 20 * kColumns);
   for (const BlockType* type : types_with_codes()) {
     const auto plain = encode(*type, values, {});
     for (const Coupling& coupling : {moments().along_directions(), moments().along_moments()}) {
@@ -121,7 +115,7 @@ TEST(CoupledRounding, LowersTheCostAndLeavesTheScales) {
 
 TEST(CoupledRounding, EndsWhereNoCodeAloneIsBetter) {
   const BlockType& type = *find_block_type("Q4_0");
-  const auto values = normal_values(2 * kColumns, 3);
+  const auto values = random_floats(3, 2 * kColumns);
   const auto blocks = encode(type, values, {{}, moments().along_moments()});
   const double cost = moments().cost(type, blocks, values);
   for (size_t at = 0; at < blocks.size(); at += 7 * type.bytes) {
@@ -136,7 +130,7 @@ TEST(CoupledRounding, EndsWhereNoCodeAloneIsBetter) {
 }
 
 TEST(CoupledRounding, OfARowDoesNotDependOnTheRowsBesideIt) {
-  const auto values = normal_values(21 * kColumns, 4);
+  const auto values = random_floats(4, 21 * kColumns);
   for (const BlockType* type : types_with_codes()) {
     for (const Coupling& coupling : {moments().along_directions(), moments().along_moments()}) {
       const auto together = encode(*type, values, {{}, coupling});
@@ -153,7 +147,7 @@ TEST(CoupledRounding, WithoutDirectionsChangesNothing) {
   // The second half of the columns was never used: nothing is known of them, and they keep their codes as well.
   std::vector<float> diagonal(kColumns, 1.0F), directions(kColumns * kDirections, 0.0F);
   std::fill(diagonal.begin() + kColumns / 2, diagonal.end(), 0.0F);
-  const auto values = normal_values(3 * kColumns, 5);
+  const auto values = random_floats(5, 3 * kColumns);
   for (const BlockType* type : types_with_codes())
     EXPECT_EQ(encode(*type, values, {{}, {directions, diagonal, {}}}), encode(*type, values, {})) << type->name;
 }
@@ -162,14 +156,14 @@ TEST(CoupledRounding, OfColumnsThatTheirSketchOverstatesStillLowersTheCost) {
   // Directions that explain a little more than the sums of squares hold.
   auto less = moments().diagonal;
   for (float& sum : less) sum *= 0.9F;
-  const auto values = normal_values(4 * kColumns, 6);
+  const auto values = random_floats(6, 4 * kColumns);
   const BlockType& type = *find_block_type("Q4_K");
   EXPECT_LT(moments().cost(type, encode(type, values, {{}, {moments().directions, less, {}}}), values),
             0.7 * moments().cost(type, encode(type, values, {}), values));
 }
 
 TEST(CoupledRounding, TypesOfUnevenLevelsStayAsTheyAre) {
-  const auto values = normal_values(2 * kColumns, 8);
+  const auto values = random_floats(8, 2 * kColumns);
   for (const BlockType& type : block_types()) {
     if (!type.codec || !type.codec->encode || type.codec->codes) continue;
     EXPECT_EQ(encode(type, values, {{}, moments().along_moments()}), encode(type, values, {})) << type.name;
@@ -179,7 +173,7 @@ TEST(CoupledRounding, TypesOfUnevenLevelsStayAsTheyAre) {
 TEST(CoupledRounding, ExtremesGiveFiniteValues) {
   for (const BlockType* type : types_with_codes()) {
     for (const float size : {1e-42F, 1e-20F, 1e4F, 1e9F, 1e30F}) {
-      auto values = normal_values(2 * kColumns, 9);
+      auto values = random_floats(9, 2 * kColumns);
       for (float& value : values) value *= size;
       for (const float weight : {1e-38F, 1e-20F, 1e18F}) {
         auto directions = moments().directions, diagonal = moments().diagonal;

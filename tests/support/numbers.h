@@ -21,6 +21,11 @@ inline std::vector<float> random_floats(std::mt19937& random, size_t count, floa
   return values;
 }
 
+inline std::vector<float> random_floats(uint32_t seed, size_t count) {
+  std::mt19937 random(seed);
+  return random_floats(random, count);
+}
+
 /// Whether two rows have the same bits; the message gives the first difference.
 inline ::testing::AssertionResult same_bits(std::span<const float> a, std::span<const float> b) {
   if (a.size() != b.size()) return ::testing::AssertionFailure() << a.size() << " and " << b.size() << " values";

@@ -35,10 +35,16 @@ TEST(Importance, ComesBackFromItsFile) {
   EXPECT_EQ(loaded.chunk_size, 512U);
 }
 
-/// Sums of some inputs of 128 columns, with their sketch.
-ColumnSums sketched_sums() {
+/// 40 inputs of 128 columns.
+std::vector<float> some_inputs() {
   std::vector<float> x(40 * size_t{128});
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(1 + i * i % 13) / 8;
+  return x;
+}
+
+/// Their sums, with their sketch.
+ColumnSums sketched_sums() {
+  const std::vector<float> x = some_inputs();
   ColumnSums sums{128, std::vector<double>(128), {40}, std::vector<double>(128 * format::kDirections)};
   for (size_t i = 0; i < x.size(); ++i) sums.squares[i % 128] += double{x[i]} * x[i];
   Sketcher(128).add(x.data(), 40, 128, 1, sums.sketch);
@@ -136,8 +142,7 @@ TEST(ImportanceCollectorTest, SketchesWideSingleMatrices) {
   const std::vector<float> weights(16 * size_t{128}, 0.5F);
   const auto wide = backend.place({0, 16, 128, std::as_bytes(std::span(weights)), "wide"});
   const auto narrow = backend.place({0, 16, 64, std::as_bytes(std::span(weights).first(16 * size_t{64})), "narrow"});
-  std::vector<float> x(40 * size_t{128}), out(40 * size_t{16});
-  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(1 + i * i % 13) / 8;
+  std::vector<float> x = some_inputs(), out(40 * size_t{16});
   const compute::Linear with_wide[] = {{wide.get(), nullptr, {out.data(), 40, 16, 16}}},
                         with_narrow[] = {{narrow.get(), nullptr, {out.data(), 40, 16, 16}}};
   backend.linear({x.data(), 40, 128, 128}, std::nullopt, with_wide);

@@ -68,6 +68,19 @@ class Quantize : public ::testing::Test {
     return values;
   }
 
+  /// The sum of the squares of what rows of 256 columns give for inputs x, instead of what they should.
+  static double output_error(std::span<const float> x, std::span<const float> want, std::span<const float> got) {
+    double sum = 0;
+    for (size_t row = 0; row < want.size(); row += 256) {
+      for (size_t n = 0; n < x.size(); n += 256) {
+        double output = 0;
+        for (size_t i = 0; i < 256; ++i) output += double{x[n + i]} * (got[row + i] - want[row + i]);
+        sum += output * output;
+      }
+    }
+    return sum;
+  }
+
   TemporaryFolder folder;
 };
 
@@ -236,17 +249,8 @@ TEST_F(Quantize, SketchesOfInputsLowerTheErrorOfOutputs) {
   take(quantize(sketch, kGoOn));
   const auto in = take(format::GgufFile::open(squares.in));
   const auto error = [&](const std::string& path) {
-    const auto want = values_of(in, "blk.0.ffn_up.weight"),
-               got = values_of(take(format::GgufFile::open(path)), "blk.0.ffn_up.weight");
-    double sum = 0;
-    for (size_t row = 0; row < want.size(); row += 256) {
-      for (size_t n = 0; n < x.size(); n += 256) {
-        double output = 0;
-        for (size_t i = 0; i < 256; ++i) output += double{x[n + i]} * (got[row + i] - want[row + i]);
-        sum += output * output;
-      }
-    }
-    return sum;
+    return output_error(x, values_of(in, "blk.0.ffn_up.weight"),
+                        values_of(take(format::GgufFile::open(path)), "blk.0.ffn_up.weight"));
   };
   EXPECT_LT(error(sketch.out), 0.5 * error(squares.out));
 }
@@ -266,18 +270,7 @@ TEST_F(Quantize, AnEmbeddingThatIsNotTheHeadIsWeighedByItsReaders) {
   format::encode_rows(type, want.data(), 40, 256, {}, blocks.data());
   std::vector<float> plain(want.size());
   format::decode_values(type, blocks.data(), plain.size(), plain.data());
-  const auto error = [&](const std::vector<float>& got) {
-    double sum = 0;
-    for (size_t row = 0; row < want.size(); row += 256) {
-      for (size_t r = 0; r < reader.size(); r += 256) {
-        double output = 0;
-        for (size_t i = 0; i < 256; ++i) output += double{reader[r + i]} * (got[row + i] - want[row + i]);
-        sum += output * output;
-      }
-    }
-    return sum;
-  };
-  EXPECT_LT(error(values_of(out, "token_embd.weight")), 0.8 * error(plain));
+  EXPECT_LT(output_error(reader, want, values_of(out, "token_embd.weight")), 0.8 * output_error(reader, want, plain));
   QuantizeOptions three = with;
   three.threads = 3;
   three.out = folder / "three.gguf";

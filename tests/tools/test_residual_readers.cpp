@@ -1,12 +1,12 @@
 // The moments of the matrices that read the residual stream.
 #include <gmock/gmock.h>
 
-#include <random>
 
 #include "base/cpu.h"
 #include "format/encode.h"
 #include "format/gguf_writer.h"
 #include "support/files.h"
+#include "support/numbers.h"
 #include "tools/residual_readers.h"
 
 namespace terrace::tools {
@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::IsEmpty;
 using testing::need;
+using testing::random_floats;
 using testing::take;
 using testing::TemporaryFolder;
 
@@ -27,14 +28,6 @@ class ResidualReaders : public ::testing::Test {
     uint64_t rows;
     std::string type = "F32";
   };
-
-  static std::vector<float> random_values(size_t count, uint32_t seed) {
-    std::mt19937 random(seed);
-    std::normal_distribution<float> normal;
-    std::vector<float> values(count);
-    for (float& value : values) value = normal(random);
-    return values;
-  }
 
   std::vector<float> moments(const std::vector<Tensor>& tensors, size_t threads = 1, size_t columns = kColumns,
                              uint64_t layers = 2) {
@@ -78,16 +71,16 @@ class ResidualReaders : public ::testing::Test {
 };
 
 TEST_F(ResidualReaders, AddUpBehindTheirNormsWithTheSameSize) {
-  const auto query = random_values(20 * kColumns, 1), up = random_values(50 * kColumns, 2);
-  const auto gain = random_values(kColumns, 3);
+  const auto query = random_floats(1, 20 * kColumns), up = random_floats(2, 50 * kColumns);
+  const auto gain = random_floats(3, kColumns);
   const std::vector<float> ones(kColumns, 1.0F);
   auto larger = up;
   for (float& value : larger) value *= 1000;
   const auto found = moments({{"blk.0.attn_norm.weight", gain, 1},
                               {"blk.0.attn_q.weight", query, 20},
                               {"blk.1.ffn_up.weight", larger, 50},
-                              {"blk.1.ffn_down.weight", random_values(4 * kColumns, 4), 4},
-                              {"blk.2.ffn_up.weight", random_values(4 * kColumns, 5), 4}});
+                              {"blk.1.ffn_down.weight", random_floats(4, 4 * kColumns), 4},
+                              {"blk.2.ffn_up.weight", random_floats(5, 4 * kColumns), 4}});
   const auto a = expected(query, gain), b = expected(up, ones);
   ASSERT_EQ(found.size(), kColumns * kColumns);
   for (size_t i = 0; i < kColumns; ++i)
@@ -96,26 +89,26 @@ TEST_F(ResidualReaders, AddUpBehindTheirNormsWithTheSameSize) {
 }
 
 TEST_F(ResidualReaders, GiveTheSameBitsWithAnyNumberOfThreads) {
-  const std::vector<Tensor> tensors = {{"blk.0.attn_qkv.weight", random_values(700 * kColumns, 6), 700},
-                                       {"blk.0.ffn_gate.weight", random_values(90 * kColumns, 7), 90, "Q8_0"}};
+  const std::vector<Tensor> tensors = {{"blk.0.attn_qkv.weight", random_floats(6, 700 * kColumns), 700},
+                                       {"blk.0.ffn_gate.weight", random_floats(7, 90 * kColumns), 90, "Q8_0"}};
   EXPECT_EQ(moments(tensors, 1), moments(tensors, 3));
 }
 
 TEST_F(ResidualReaders, AreThoseWithAsManyColumns) {
-  EXPECT_THAT(moments({{"blk.0.attn_q.weight", random_values(20 * kColumns, 8), 20}}, 1, 64), IsEmpty());
-  EXPECT_THAT(moments({{"output.weight", random_values(20 * kColumns, 9), 20}}), IsEmpty());
-  EXPECT_THAT(moments({{"blk.0.attn_q.weight", random_values(16416, 9), 1}}, 1, 16416), IsEmpty());
+  EXPECT_THAT(moments({{"blk.0.attn_q.weight", random_floats(8, 20 * kColumns), 20}}, 1, 64), IsEmpty());
+  EXPECT_THAT(moments({{"output.weight", random_floats(9, 20 * kColumns), 20}}), IsEmpty());
+  EXPECT_THAT(moments({{"blk.0.attn_q.weight", random_floats(9, 16416), 1}}, 1, 16416), IsEmpty());
 }
 
 TEST_F(ResidualReaders, AreSoughtInNoMoreBlocksThanThereAreTensors) {
-  const std::vector<Tensor> tensors = {{"blk.0.attn_q.weight", random_values(20 * kColumns, 12), 20}};
+  const std::vector<Tensor> tensors = {{"blk.0.attn_q.weight", random_floats(12, 20 * kColumns), 20}};
   EXPECT_EQ(moments(tensors, 1, kColumns, UINT64_MAX), moments(tensors));
 }
 
 TEST_F(ResidualReaders, ThatAreNotFiniteOrZeroCountForNothing) {
-  auto bad = random_values(20 * kColumns, 10);
+  auto bad = random_floats(10, 20 * kColumns);
   bad[7] = NAN;
-  const auto good = random_values(20 * kColumns, 11);
+  const auto good = random_floats(11, 20 * kColumns);
   EXPECT_EQ(moments({{"blk.0.attn_q.weight", bad, 20}, {"blk.0.attn_k.weight", good, 20}}),
             moments({{"blk.0.attn_k.weight", good, 20}}));
   EXPECT_THAT(moments({{"blk.0.attn_q.weight", std::vector<float>(20 * kColumns), 20}}), IsEmpty());

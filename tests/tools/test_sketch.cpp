@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "support/numbers.h"
 #include "tools/sketch.h"
 
 namespace terrace::tools {
@@ -11,6 +12,7 @@ namespace {
 
 using ::testing::Each;
 using ::testing::IsEmpty;
+using testing::random_floats;
 
 constexpr size_t kColumns = 256, kWidth = format::kDirections;
 
@@ -26,18 +28,10 @@ struct Inputs {
   std::vector<float> directions() const { return directions_of(squares, sketch, static_cast<double>(count)); }
 };
 
-std::vector<float> normal_values(size_t count, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  std::vector<float> values(count);
-  for (float& value : values) value = normal(random);
-  return values;
-}
-
 /// Inputs that are sums of a few fixed vectors, and of noise.
 std::vector<float> along_few(size_t count, size_t dimensions, float noise, uint32_t seed) {
-  const auto vectors = normal_values(dimensions * kColumns, 1), amounts = normal_values(count * dimensions, seed);
-  auto x = normal_values(count * kColumns, seed + 1);
+  const auto vectors = random_floats(1, dimensions * kColumns), amounts = random_floats(seed, count * dimensions);
+  auto x = random_floats(seed + 1, count * kColumns);
   for (float& value : x) value *= noise;
   for (size_t n = 0; n < count; ++n)
     for (size_t k = 0; k < dimensions; ++k)
@@ -61,7 +55,7 @@ TEST(Sketch, SignsAreBitsOfSplitmix64) {
 }
 
 TEST(Sketch, IsTheMomentsTimesTheSigns) {
-  const Inputs inputs(normal_values(70 * kColumns, 2), 0.5);
+  const Inputs inputs(random_floats(2, 70 * kColumns), 0.5);
   for (const size_t i : {0U, 5U, 255U}) {
     for (const size_t k : {0U, 9U, 63U}) {
       double sum = 0;
@@ -104,7 +98,7 @@ TEST(Sketch, DirectionsExplainNoMoreThanThereIs) {
 }
 
 TEST(Sketch, OfInputsThatLieEverywhereHasNoDirections) {
-  EXPECT_THAT(Inputs(normal_values(2000 * kColumns, 5)).directions(), Each(0.0F));
+  EXPECT_THAT(Inputs(random_floats(5, 2000 * kColumns)).directions(), Each(0.0F));
 }
 
 TEST(Sketch, OfInputsThatAreAllZeroHasNoDirections) {
