@@ -1,7 +1,6 @@
 // The moments of the matrices that read the residual stream.
 #include <gmock/gmock.h>
 
-
 #include "base/cpu.h"
 #include "format/encode.h"
 #include "format/gguf_writer.h"
